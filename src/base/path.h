@@ -1,0 +1,17 @@
+/* Paths as the kernel will see them. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* The absolute form of `path`, read relative to `base` (absolute), with `.`, `..`, doubled and trailing slashes and every
+ * symlink resolved. A tail that does not exist yet is kept as it is written, after its existing part was resolved; `..`
+ * behind a missing part is refused. `~` and `~/…` mean $HOME (`home`; NULL refuses them). The caller frees. */
+int path_resolve(const char *path, const char *base, const char *home, char **ret, struct err *e);
+
+/* Is `path` the same as `root` or below it? Both must be resolved. "/" holds everything. */
+bool path_is_within(const char *path, const char *root);
+
+/* The part after the last slash. Borrowed. */
+const char *path_base(const char *path);

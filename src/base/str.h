@@ -1,0 +1,33 @@
+/* Small things with strings. Nothing here prints, and nothing allocates unless its comment says so. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool str_equal(const char *a, const char *b); /* NULL equals NULL only */
+bool str_starts(const char *text, const char *prefix);
+bool str_ends(const char *text, const char *suffix);
+
+/* printf into memory of its own; NULL when out of memory. The caller frees. */
+char *str_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Copy `length` bytes to out (NUL-terminated, cut to fit) with control characters, DEL and bytes that are not UTF-8 as
+ * \xNN, so that what a hostile program chose can be shown on a terminal or in a log line. */
+void str_printable(const char *bytes, size_t length, char *out, size_t out_size);
+
+/* How many bytes at the start of `bytes` are whole, valid UTF-8 (no surrogates, no overlong forms). */
+size_t str_utf8_prefix(const char *bytes, size_t length);
+
+/* The candidate nearest to `word` by edit distance, if near enough to be a likely slip; else NULL. */
+const char *str_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* "256M", "1.5G", "65536": bytes with the suffixes K M G T (powers of 1024; an optional B or iB follows). A bare number
+ * counts `unit` bytes. -EINVAL or -ERANGE. */
+int str_parse_size(const char *text, int64_t unit, int64_t *ret_bytes);
+
+/* "500ms", "30s", "5m", "2h": milliseconds. A bare number counts `unit_ms`. -EINVAL or -ERANGE. */
+int str_parse_duration(const char *text, int64_t unit_ms, int64_t *ret_ms);
+
+/* A whole decimal number of at least `min` and at most `max`; no sign, no space. -EINVAL or -ERANGE. */
+int str_parse_number(const char *text, int64_t min, int64_t max, int64_t *ret);

@@ -1,0 +1,108 @@
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/scope.h"
+#include "base/str.h"
+
+int strv_add_take(struct strv *s, char *text)
+{
+	if (!text)
+		return -ENOMEM;
+	if (s->n + 2 > s->room) {
+		size_t room = s->room ? s->room * 2 : 8;
+		char **v = realloc(s->v, room * sizeof *v);
+		if (!v) {
+			free(text);
+			return -ENOMEM;
+		}
+		s->v = v;
+		s->room = room;
+	}
+	s->v[s->n++] = text;
+	s->v[s->n] = NULL;
+	return 0;
+}
+
+int strv_add(struct strv *s, const char *text)
+{
+	return strv_add_take(s, strdup(text));
+}
+
+int strv_add_format(struct strv *s, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	char *text = NULL;
+	int length = vasprintf(&text, format, args);
+	va_end(args);
+	return strv_add_take(s, length < 0 ? NULL : text);
+}
+
+int strv_append(struct strv *s, const struct strv *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		TRY(strv_add(s, more->v[i]));
+	return 0;
+}
+
+int strv_copy(const struct strv *from, struct strv *ret)
+{
+	autoclean(strv_done) struct strv copy = { 0 };
+	TRY(strv_append(&copy, from));
+	*ret = copy;
+	copy = (struct strv){ 0 };
+	return 0;
+}
+
+bool strv_has(const struct strv *s, const char *text)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->v[i], text) == 0)
+			return true;
+	return false;
+}
+
+bool strv_equal(const struct strv *a, const struct strv *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!str_equal(a->v[i], b->v[i]))
+			return false;
+	return true;
+}
+
+void strv_remove(struct strv *s, size_t index)
+{
+	free(s->v[index]);
+	memmove(&s->v[index], &s->v[index + 1], (s->n - index) * sizeof *s->v);
+	s->n--;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void strv_sort_unique(struct strv *s)
+{
+	if (s->n < 2)
+		return;
+	qsort(s->v, s->n, sizeof *s->v, by_text);
+	for (size_t i = s->n - 1; i > 0; i--)
+		if (strcmp(s->v[i], s->v[i - 1]) == 0)
+			strv_remove(s, i);
+}
+
+void strv_done(struct strv *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i]);
+	free(s->v);
+	*s = (struct strv){ 0 };
+}

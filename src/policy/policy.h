@@ -1,0 +1,153 @@
+/* A policy: what a run may touch and use.
+ *
+ * Policies are ordered by what they allow. `policy_meet(a, b)` allows what both allow; `policy_within(a, b)` says whether
+ * a asks for nothing that b does not allow, and lists what it does ask beyond. Everything that decides who may have what is
+ * built on these two.
+ *
+ * A policy is also a *layer*: `set` says which fields it states. policy_overlay() lays a layer over a base; a field that
+ * is not set leaves the base's value. The order and the meet look at values only where both sides state them: a field that
+ * one side leaves open is no ceiling. A *resolved* policy has every field set and every path absolute.
+ *
+ * Special paths, expanded when the policy is resolved: "@system" (the system directories that any program needs, see
+ * profiles.def), "." and other relative paths (below the working directory), "~" (the home directory).
+ *
+ * {0} is the layer that states nothing. Everything is owned by the policy; policy_done() frees it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+/* From widest to narrowest. */
+enum policy_level { LEVEL_NONE, LEVEL_PROCESS, LEVEL_CONTAINER, LEVEL_VM, LEVEL_WASM, LEVEL_COUNT };
+
+enum policy_limit {
+#define LIMIT(name, json, unit, least, most, flag, text) LIMIT_##name,
+#include "policy/limits.def"
+#undef LIMIT
+	LIMIT_COUNT
+};
+
+enum policy_unit { U_SECONDS, U_MIB, U_MS, U_COUNT, U_BYTES };
+
+struct policy_limit_row {
+	const char *json;
+	enum policy_unit unit;
+	int64_t least, most;
+	const char *flag;
+	const char *text;
+};
+
+extern const struct policy_limit_row policy_limit_rows[LIMIT_COUNT];
+
+#define POLICY_UNLIMITED INT64_MAX
+#define POLICY_ID_UNSET (-1) /* userId, groupId: whoever fits best (the caller, or the working directory's owner) */
+
+/* Bits of `set`. The limits follow: POLICY_SET_LIMIT(i). */
+enum policy_field {
+	FIELD_LEVEL,
+	FIELD_NETWORK,
+	FIELD_HOSTS,
+	FIELD_READ,
+	FIELD_WRITE,
+	FIELD_DENIED,
+	FIELD_CWD,
+	FIELD_ENVIRONMENT,
+	FIELD_PASS_ENVIRONMENT,
+	FIELD_ALLOWED_COMMANDS,
+	FIELD_BLOCKED_COMMANDS,
+	FIELD_DROP_CAPABILITIES,
+	FIELD_NON_ROOT,
+	FIELD_UID,
+	FIELD_GID,
+	FIELD_READ_ONLY_ROOT,
+	FIELD_NO_NEW_PRIVILEGES,
+	FIELD_SECCOMP,
+	FIELD_LIMITS, /* the first limit */
+	FIELD_COUNT = FIELD_LIMITS + LIMIT_COUNT
+};
+#define POLICY_BIT(field) (UINT64_C(1) << (field))
+#define POLICY_SET_LIMIT(limit) POLICY_BIT(FIELD_LIMITS + (limit))
+
+struct policy {
+	uint64_t set;
+	enum policy_level level;
+	bool allow_network;
+	struct strv allowed_hosts; /* empty: every host, if allow_network */
+	struct strv read_paths;    /* writable paths are readable, too */
+	struct strv write_paths;
+	struct strv denied_paths;  /* beats every allow */
+	char *working_directory;
+	struct strv environment;      /* "KEY=value", sorted by key */
+	struct strv pass_environment; /* names taken from the caller's environment */
+	struct strv allowed_commands; /* when FIELD_ALLOWED_COMMANDS is set: only these */
+	struct strv blocked_commands;
+	int64_t limits[LIMIT_COUNT];
+	bool drop_capabilities;
+	bool run_as_non_root;
+	int64_t user_id, group_id;
+	bool read_only_root;
+	bool no_new_privileges;
+	struct strv seccomp; /* "default", "strict" or files; filters stack, so all of them hold. "none" is empty and set */
+};
+
+void policy_done(struct policy *p);
+int policy_copy(const struct policy *from, struct policy *ret); /* -ENOMEM */
+
+/* ---- names ---- */
+const char *policy_level_name(enum policy_level level);
+int policy_level_parse(const char *text, enum policy_level *ret, struct err *e);
+const char *policy_field_name(enum policy_field field); /* JSON name, e.g. "resourceLimits.maxMemoryMB" */
+
+/* ---- built-in profiles: layers with every field set ---- */
+size_t policy_profile_count(void);
+const char *policy_profile_name(size_t index);
+const char *policy_profile_summary(size_t index);
+int policy_profile(const char *name, struct policy *ret, struct err *e); /* unknown: ERR_USAGE with the nearest name */
+
+/* ---- JSON (strict; errors name the file, the JSON path, and a remedy) ---- */
+int policy_from_json(const char *text, size_t length, const char *file, struct policy *ret, struct err *e);
+int policy_from_file(const char *path, struct policy *ret, struct err *e);
+int policy_to_json(const struct policy *p, struct buf *out); /* only the fields that are set; pretty, two spaces */
+int policy_schema(struct buf *out);                          /* the JSON Schema of a policy file, from the tables */
+
+/* ---- the lattice ---- */
+/* Lay `over` on `*base`: fields that it sets replace; path lists, environment, passEnvironment and blockedCommands add. */
+int policy_overlay(struct policy *base, const struct policy *over, struct err *e);
+
+int policy_meet(const struct policy *a, const struct policy *b, struct policy *ret, struct err *e);
+
+/* 1 when a asks for nothing beyond b; else 0, and each excess is added to *excess (may be NULL) as one line of words:
+ * "resourceLimits.maxMemoryMB: 512 is more than 256". -errno on failure. */
+int policy_within(const struct policy *a, const struct policy *b, struct strv *excess);
+
+/* ---- resolving ---- */
+struct policy_place {
+	const char *cwd;  /* absolute; what relative paths and the default working directory mean */
+	const char *home; /* what ~ means; may be NULL */
+};
+
+/* Make every path absolute and free of symlinks, expand "@system", bring lists into canonical order (sorted, minimal: no
+ * path below another of its list), and set the working directory to place->cwd if none is set. */
+int policy_resolve_paths(struct policy *p, const struct policy_place *place, struct err *e);
+
+struct policy_sources {
+	const struct policy_place *place;
+	const char *admin_file;      /* /etc/cordon/policy.json: the ceiling; NULL or missing: none */
+	const char *user_file;       /* $XDG_CONFIG_HOME/cordon/policy.json; NULL or missing: none */
+	const struct strv *profiles; /* --profile, in order: at most one built-in name, any number of files */
+	const struct policy *flags;  /* the command line as a layer */
+	const char *project_start;   /* look for .cordon.json from here up to the git root; NULL: do not */
+};
+
+/* The layers of a run, lowest first: built-in profile ← user's file ← --profile files ← flags; then met with the project's
+ * file and held under the administrator's ceiling. What a layer *states* beyond the ceiling is refused (ERR_REFUSED, naming
+ * each excess); what only the built-in profile has beyond it is cut down. What the project's file asks beyond the rest is
+ * dropped and told in *notes. The result is resolved and checked. */
+int policy_resolve(const struct policy_sources *from, struct policy *ret, struct strv *notes, struct err *e);
+
+/* Contradictions within one policy: hosts without network, a working directory that is denied, … */
+int policy_check(const struct policy *p, struct err *e);
