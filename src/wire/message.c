@@ -1,0 +1,94 @@
+#include "wire/message.h"
+
+#include <stdio.h>
+
+static const struct kill_reason_row reasons[KILL_COUNT] = {
+#define REASON(name, json, exit_status, text) [KILL_##name] = { json, exit_status, text },
+#include "wire/kill_reason.def"
+#undef REASON
+};
+
+const struct kill_reason_row *kill_reason_row(enum kill_reason reason)
+{
+	return &reasons[reason < KILL_COUNT ? reason : KILL_NONE];
+}
+
+static const struct wire_row rows[WIRE_COUNT] = {
+#define MESSAGE(name, from, fds) [WIRE_##name] = { #name, from, fds },
+#include "wire/message.def"
+#undef MESSAGE
+};
+
+const struct wire_row *wire_row(enum wire_type type)
+{
+	return (unsigned)type < WIRE_COUNT ? &rows[type] : NULL;
+}
+
+/* The usage as numbers, so that both directions are one loop. */
+static void usage_numbers(struct wire_usage *u, int64_t *ret[6])
+{
+	ret[0] = &u->cpu_us;
+	ret[1] = &u->peak_memory_bytes;
+	ret[2] = &u->processes;
+	ret[3] = &u->disk_read_bytes;
+	ret[4] = &u->disk_write_bytes;
+	ret[5] = &u->output_bytes;
+}
+
+static void put_err(struct wire_writer *w, const struct err *e)
+{
+	wire_put_u32(w, e->code);
+	wire_put_u32(w, (uint32_t)e->errnum);
+	wire_put_text(w, e->step);
+	wire_put_text(w, e->message);
+	wire_put_text(w, e->hint);
+}
+
+static void get_err(struct wire_reader *r, struct err *ret)
+{
+	uint32_t code = wire_get_u32(r);
+	*ret = (struct err){ .code = code < ERR_COUNT ? code : ERR_INTERNAL, .errnum = (int)wire_get_u32(r) };
+	const struct {
+		char *out;
+		size_t size;
+	} texts[] = { { ret->step, sizeof ret->step }, { ret->message, sizeof ret->message }, { ret->hint, sizeof ret->hint } };
+	for (size_t i = 0; i < 3; i++) {
+		const char *text = wire_get_text(r);
+		snprintf(texts[i].out, texts[i].size, "%s", text ? text : "");
+	}
+}
+
+void wire_put_ended(struct wire_writer *w, const struct wire_ended *m)
+{
+	wire_put_u64(w, m->run);
+	wire_put_u32(w, (uint32_t)m->wait_status);
+	wire_put_u32(w, m->started);
+	wire_put_u32(w, m->reason);
+	wire_put_u32(w, m->cut[0]);
+	wire_put_u32(w, m->cut[1]);
+	wire_put_i64(w, m->duration_us);
+	struct wire_usage usage = m->usage;
+	int64_t *numbers[6];
+	usage_numbers(&usage, numbers);
+	for (size_t i = 0; i < 6; i++)
+		wire_put_i64(w, *numbers[i]);
+	put_err(w, &m->err);
+}
+
+void wire_get_ended(struct wire_reader *r, struct wire_ended *ret)
+{
+	*ret = (struct wire_ended){ .run = wire_get_u64(r) };
+	ret->wait_status = (int32_t)wire_get_u32(r);
+	ret->started = wire_get_u32(r) != 0;
+	uint32_t reason = wire_get_u32(r);
+	r->bad |= reason >= KILL_COUNT;
+	ret->reason = r->bad ? KILL_NONE : (enum kill_reason)reason;
+	ret->cut[0] = wire_get_u32(r) != 0;
+	ret->cut[1] = wire_get_u32(r) != 0;
+	ret->duration_us = wire_get_i64(r);
+	int64_t *numbers[6];
+	usage_numbers(&ret->usage, numbers);
+	for (size_t i = 0; i < 6; i++)
+		*numbers[i] = wire_get_i64(r);
+	get_err(r, &ret->err);
+}

@@ -1,0 +1,64 @@
+/* The messages between host and keeper, and what they carry. The only bytes between the two. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "wire/codec.h"
+
+enum kill_reason {
+#define REASON(name, json, exit_status, text) KILL_##name,
+#include "wire/kill_reason.def"
+#undef REASON
+	KILL_COUNT
+};
+
+struct kill_reason_row {
+	const char *json;
+	int exit_status;
+	const char *text;
+};
+
+const struct kill_reason_row *kill_reason_row(enum kill_reason reason);
+
+enum wire_type {
+#define MESSAGE(name, from, fds) WIRE_##name,
+#include "wire/message.def"
+#undef MESSAGE
+	WIRE_COUNT
+};
+
+enum wire_side { WIRE_HOST, WIRE_KEEPER };
+
+struct wire_row {
+	const char *name;
+	enum wire_side from;
+	size_t most_fds;
+};
+
+const struct wire_row *wire_row(enum wire_type type); /* NULL: no such message */
+
+struct wire_usage {
+	int64_t cpu_us;
+	int64_t peak_memory_bytes;
+	int64_t processes; /* most at the same time, as far as was seen */
+	int64_t disk_read_bytes;
+	int64_t disk_write_bytes;
+	int64_t output_bytes; /* produced, not kept */
+};
+
+/* WIRE_ENDED: the run is over and nothing of it is left. */
+struct wire_ended {
+	uint64_t run;
+	int32_t wait_status; /* as from wait(2); meaningless if the command never ran */
+	bool started;        /* the command was executed */
+	enum kill_reason reason;
+	bool cut[2];
+	int64_t duration_us;
+	struct wire_usage usage;
+	struct err err; /* why it did not start */
+};
+
+void wire_put_ended(struct wire_writer *w, const struct wire_ended *m);
+void wire_get_ended(struct wire_reader *r, struct wire_ended *ret);
