@@ -1,0 +1,108 @@
+/* The spine: request → policy → verdict → plan → outcome.
+ *
+ * An engine owns one keeper, started with the first run. Steps of a caller:
+ *   1. engine_open
+ *   2. fill a struct request ({0} is a good start), engine_start → a run
+ *   3. engine_wait until it returns 1 (or poll engine_fd and engine_dispatch), engine_cancel to end it early
+ *   4. read run_outcome, run_plan, run_policy; engine_report for the JSON object
+ *   5. run_done, engine_close
+ * Deciding without running: engine_decide gives everything up to the plan.
+ *
+ * Nothing here prints, exits or touches signal handlers. An engine belongs to one thread at a time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "guard/guard.h"
+#include "kernel/probe.h"
+#include "launch/outcome.h"
+#include "plan/plan.h"
+#include "policy/estimate.h"
+#include "policy/policy.h"
+
+/* ---- what someone asks for ---- */
+enum request_input {
+	INPUT_NONE,   /* /dev/null */
+	INPUT_FILE,   /* input_path */
+	INPUT_CALLER, /* the caller's descriptor 0; terminals and sockets are copied through a pipe, never handed over */
+};
+
+struct request {
+	struct strv argv;      /* the command; with `shell`, argv[0] is a line for /bin/sh -c and the rest are $1 … */
+	bool shell;
+	struct strv profiles;  /* --profile, in order */
+	struct policy flags;   /* the caller's own layer; workingDirectory in it is the run's */
+	bool estimate;         /* limits from the estimator where flags state none */
+	enum request_input input;
+	char *input_path;
+	struct strv keep_fds;  /* numbers ≥ 3, in decimal, that the command shall inherit */
+	bool capture;          /* keep stdout and stderr for the report; else they go to output_fds */
+	int output_fds[2];     /* used when !capture; borrowed; 0 means the caller's own 1 and 2 */
+	int events_fd;         /* JSON lines are written here; 0: none; borrowed */
+	bool guard_off;        /* never set by the CLI; for callers that judge themselves */
+};
+
+void request_done(struct request *r);
+
+/* ---- the engine ---- */
+struct engine;
+struct run;
+
+struct engine_options {
+	/* Starts the keeper on this end of a socket pair and returns its pid; NULL: the keeper program is executed. The CLI,
+	 * small itself, forks into it. */
+	int (*start_keeper)(int socket, int *ret_pidfd);
+	const char *keeper_path; /* NULL: the installed one */
+	const char *admin_file;  /* NULL: /etc/cordon/policy.json */
+	const char *user_file;   /* NULL: $XDG_CONFIG_HOME/cordon/policy.json or ~/.config/cordon/policy.json */
+};
+
+int engine_open(const struct engine_options *options, struct engine **ret, struct err *e);
+void engine_close(struct engine **engine);
+
+/* ---- deciding: changes nothing on the host ---- */
+struct decision {
+	struct policy policy; /* resolved */
+	struct guard_verdict verdict;
+	struct estimate estimate; /* of the command, whether used or not */
+	struct plan plan;         /* empty when the verdict is not GUARD_ALLOW */
+	struct strv notes;        /* one line each: what a project file asked for in vain, … */
+};
+
+void decision_done(struct decision *d);
+
+/* `facts` NULL: what a quick look at the kernel says. A verdict against the command is no error here: look at it. */
+int engine_decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, struct decision *ret,
+		  struct err *e);
+
+/* ---- running ---- */
+/* Decide and start. A verdict against the command is ERR_REFUSED. */
+int engine_start(struct engine *engine, const struct request *request, struct run **ret, struct err *e);
+
+/* 1: the run is over; 0: `timeout_ms` (-1: none) passed; -EINTR: a signal came. */
+int engine_wait(struct engine *engine, struct run *run, int timeout_ms);
+
+int engine_fd(const struct engine *engine); /* poll for POLLIN, then dispatch */
+int engine_dispatch(struct engine *engine); /* delivers what is there; never blocks */
+int engine_cancel(struct engine *engine, struct run *run);
+
+const char *run_id(const struct run *run);
+const struct outcome *run_outcome(const struct run *run); /* NULL until it is over */
+const struct decision *run_decision(const struct run *run);
+void run_done(struct engine *engine, struct run **run); /* ends it if it still runs */
+
+/* ---- in words ---- */
+/* Exit status of the tool for this outcome (HOUSE: its own, 124, 125, 126, 127, 137, 128+n). */
+int outcome_exit_status(const struct outcome *o);
+/* "" for a normal end, else one line: what ended it, by which limit, after how long. */
+void outcome_sentence(const struct run *run, char *out, size_t size);
+/* The `--json` object of a run that ended. */
+int engine_report(const struct run *run, struct buf *out);
+/* The same object for a run that never started because of `e`. */
+int engine_report_failure(const struct err *e, struct buf *out);
+/* The plan, claims and verdict as JSON. */
+int engine_explain_json(const struct decision *d, struct buf *out);

@@ -1,0 +1,39 @@
+/* What this kernel can really do for us, found by trying. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kernel_facts {
+	uint32_t uid, gid;      /* effective */
+	bool privileged;        /* CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN in effect: root, for our purposes */
+	int landlock_abi;       /* 0: none */
+	bool seccomp;           /* filters can be installed */
+	bool namespaces;        /* user (when not privileged), pid and mount namespaces can be had together */
+	bool own_proc;          /* a fresh /proc can be mounted in them */
+	bool idmapped_mounts;   /* mounts that show files as another user's */
+	int last_cap;
+};
+
+/* System calls that answer at once; namespaces, own_proc and idmapped_mounts are assumed: a run that then fails to get them
+ * is tried again without (engine), and kernel_probe_all() finds out by trying. */
+void kernel_probe_quick(struct kernel_facts *ret);
+
+/* Tries each thing in a throw-away child. A few milliseconds. */
+void kernel_probe_all(struct kernel_facts *ret);
+
+/* ---- doctor ---- */
+enum probe_state { PROBE_WORKS, PROBE_ABSENT, PROBE_BROKEN }; /* BROKEN: it claims to work, but what must fail did not */
+
+struct probe_result {
+	const char *name;        /* "landlock-files", "seccomp", "pid-namespace", … */
+	const char *holds;       /* which clauses it enforces, in words */
+	enum probe_state state;
+	char detail[192];        /* "ABI 7", "EPERM: user namespaces are switched off", … */
+	char remedy[192];        /* the one command or setting that would improve it, or "" */
+};
+
+#define PROBE_MOST 32
+/* Fills at most PROBE_MOST results; returns how many. */
+size_t kernel_probe_report(struct probe_result ret[PROBE_MOST]);
