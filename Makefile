@@ -1,0 +1,76 @@
+# A thin front for meson and ninja. "make help" tells what there is.
+BUILD    ?= build
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+ARGS     ?=
+FUZZ_SECONDS ?= 30
+export DESTDIR
+
+# meson sees new files and folders only when it is asked again: the folders themselves are what build.ninja depends on.
+TREE := meson.build meson_options.txt $(wildcard src src/* tests/unit tests/fuzz tests/probe)
+
+all: ## build the tool, the keeper and the libraries into build/ (the default)
+	@tools/setup build
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+run: all ## build, then show what cordon does
+	@tools/demo
+
+test: all ## build, then run all short tests (ARGS="-v seccomp" passes options and words to tools/test)
+	@tools/setup test
+	@tools/test --build $(BUILD) $(ARGS)
+
+soak: all ## the long forms of the tests, and ten minutes of each fuzz target
+	@tools/setup test
+	@CORDON_SOAK=1 tools/test --build $(BUILD) --timeout 7200 $(ARGS)
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=600
+
+bench: all ## measure against a plain spawn and against peers
+	@tools/setup bench
+	@bench/run $(ARGS)
+
+check: all ## static checks: two compilers, clang-tidy, cppcheck, format, layering, bans, headers, lengths
+	@tools/setup check
+	@$(MAKE) --no-print-directory build-clang/build.ninja
+	@tools/check $(ARGS)
+
+asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/setup build test
+	@$(MAKE) --no-print-directory build-asan/build.ninja
+	@ninja -C build-asan
+	@tools/test --build build-asan $(ARGS)
+
+fuzz: ## fuzz every decoder for FUZZ_SECONDS (30) each
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build-fuzz/build.ninja
+	@ninja -C build-fuzz
+	@tools/fuzz $(FUZZ_SECONDS) $(ARGS)
+
+install: ## install below DESTDIR with PREFIX (/usr/local)
+	@tools/setup build
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@meson configure $(BUILD) --prefix=$(PREFIX)
+	@ninja -C $(BUILD)
+	@meson install -C $(BUILD) --no-rebuild
+
+format: ## rewrite the sources as .clang-format says
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean: ## remove the build folders
+	@rm -rf $(BUILD) build-clang build-asan build-fuzz
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: all run test soak bench check asan fuzz install format clean help
+
+$(BUILD)/build.ninja:     SETUP =
+build-clang/build.ninja:  SETUP = CC=clang
+build-asan/build.ninja:   SETUP =
+build-asan/build.ninja:   FLAGS = -Db_sanitize=address,undefined -Db_lundef=false
+build-fuzz/build.ninja:   SETUP = CC=clang
+build-fuzz/build.ninja:   FLAGS = -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
+%/build.ninja: $(TREE)
+	@if [ -f $@ ]; then $(SETUP) meson setup --reconfigure $(@D) >/dev/null; else $(SETUP) meson setup $(@D) $(FLAGS) >/dev/null; fi
+	@touch $@

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Break each rule of the house in a small tree of its own and see that its check says so. Every "no" has a "yes" twin.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+tree=$(mktemp -d) || exit 1
+trap 'rm -rf "$tree"' EXIT
+count=0 failed=0
+
+result() { # STATUS TEXT
+	count=$((count + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
+}
+fresh() {
+	rm -rf "${tree:?}"/*
+	mkdir -p "$tree/tools" "$tree/src/base" "$tree/src/kernel" "$tree/src/guard"
+	cp "$top/tools/rooms" "$tree/tools/"
+	cp "$top/src/base/banned.h" "$tree/src/base/"
+}
+allows() { # CHECK TEXT
+	"$top/tools/$1" "$tree" >/dev/null
+	result $? "$1 allows $2"
+}
+refuses() { # CHECK TEXT WORDS-OF-THE-MESSAGE
+	if "$top/tools/$1" "$tree" | grep -qF -- "$3"; then result 0 "$1 refuses $2"; else result 1 "$1 refuses $2"; fi
+}
+source_line() { # FILE LINE
+	fresh
+	echo "$2" >"$tree/src/$1"
+}
+
+source_line guard/a.c '#include "base/err.h"'
+allows check-rooms 'a room that is listed'
+source_line guard/a.c '#include "kernel/seccomp.h"'
+refuses check-rooms 'a room that is not' 'guard may not look into kernel'
+source_line base/a.c '#include <jansson.h>'
+allows check-rooms 'a system header in its room'
+source_line guard/a.c '  #  include <jansson.h>'
+refuses check-rooms 'a system header outside its room' '<jansson.h> stays in base'
+source_line kernel/a.c '#include <linux/landlock.h>'
+allows check-rooms 'landlock in kernel'
+source_line base/a.c '#include "err.h"'
+refuses check-rooms 'an include without its room' 'so that the room can be read off'
+source_line base/a.c '#include "base/../guard/guard.h"'
+refuses check-rooms 'a way round through ..' 'so that the room can be read off'
+source_line base/a.c '#include WHAT'
+refuses check-rooms 'a computed include' 'cannot be checked'
+source_line guard/a.c '#include "cordon/cordon.h"'
+refuses check-rooms 'the public interface below the engine' 'public interface'
+mkdir -p "$tree/src/attic" && touch "$tree/src/attic/a.c"
+refuses check-rooms 'a room that nobody planned' 'attic is not in tools/rooms'
+fresh
+echo 'cellar : attic' >>"$tree/tools/rooms"
+refuses check-rooms 'a room that looks up' 'attic is not a room above cellar'
+
+source_line base/a.c 'int a;'
+allows check-bans 'plain code'
+source_line base/a.c '#define CORDON_NO_BANS'
+refuses check-bans 'a file that opts out' 'may not switch off'
+fresh
+sed -i 's/^#ifndef CORDON_NO_BANS/#if 0/' "$tree/src/base/banned.h"
+refuses check-bans 'a header that bans nothing' 'does not refuse strcpy'
+
+echo "1..$count"
+exit $failed
