@@ -72,5 +72,6 @@ build-asan/build.ninja:   FLAGS = -Db_sanitize=address,undefined -Db_lundef=fals
 build-fuzz/build.ninja:   SETUP = CC=clang
 build-fuzz/build.ninja:   FLAGS = -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 %/build.ninja: $(TREE)
-	@if [ -f $@ ]; then $(SETUP) meson setup --reconfigure $(@D) >/dev/null; else $(SETUP) meson setup $(@D) $(FLAGS) >/dev/null; fi
+	@mkdir -p $(@D)
+	@$(SETUP) meson setup $(if $(wildcard $@),--reconfigure) $(@D) $(FLAGS) >$(@D)/setup.log || { cat $(@D)/setup.log; exit 1; }
 	@touch $@
