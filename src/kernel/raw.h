@@ -1,0 +1,70 @@
+/* System calls as the kernel sees them, for code that runs between clone and exec in memory shared with its parent: no
+ * allocation, no locks, no caches of the C library. Results are ≥ 0 or -errno. */
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline int raw_result(long result)
+{
+	return result < 0 ? -errno : (int)result;
+}
+
+#define RAW(call, ...) raw_result(syscall(SYS_##call, __VA_ARGS__))
+#define RAW0(call) raw_result(syscall(SYS_##call))
+
+static inline void raw_close(int *fd)
+{
+	if (*fd >= 0)
+		RAW(close, *fd);
+	*fd = -1;
+}
+
+/* openat2() is missing in old kernels and in the filters of old container managers (ENOSYS, or EPERM for any call they do
+ * not know): then name by name, each of which may not be a link. */
+static inline int raw_open_by_steps(int at, const char *path, uint64_t flags)
+{
+	int dir = RAW(openat, path[0] == '/' ? AT_FDCWD : at, path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (dir >= 0) {
+		char name[256];
+		path += strspn(path, "/");
+		size_t length = strcspn(path, "/");
+		const char *rest = path + length + strspn(path + length, "/");
+		if (length >= sizeof name) {
+			raw_close(&dir);
+			return -ENAMETOOLONG;
+		}
+		memcpy(name, length ? path : ".", length ? length : 1);
+		name[length ? length : 1] = '\0';
+		uint64_t how = (*rest ? O_PATH | O_DIRECTORY | O_CLOEXEC : flags) | O_NOFOLLOW;
+		int next = RAW(openat, dir, name, how);
+		struct stat st;
+		/* O_PATH opens the link itself, O_DIRECTORY calls it ENOTDIR: say what it is. */
+		if ((next >= 0 || next == -ENOTDIR) && RAW(newfstatat, dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISLNK(st.st_mode)) {
+			raw_close(&next);
+			next = -ELOOP;
+		}
+		raw_close(&dir);
+		if (next < 0 || !*rest)
+			return next;
+		dir = next;
+		path = rest;
+	}
+	return dir;
+}
+
+/* Open without following a link anywhere on the way: the path is canonical, so a link found there was put there since. */
+static inline int raw_open_no_links(int at, const char *path, uint64_t flags)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	int fd = RAW(openat2, at, path, &how, sizeof how);
+	return fd == -ENOSYS || fd == -EPERM ? raw_open_by_steps(at, path, flags | O_CLOEXEC) : fd;
+}
