@@ -11,7 +11,7 @@ TREE := meson.build meson_options.txt $(wildcard src src/* tests/unit tests/fuzz
 
 all: ## build the tool, the keeper and the libraries into build/ (the default)
 	@tools/setup build
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
 run: all ## build, then show what cordon does
@@ -24,7 +24,7 @@ test: all ## build, then run all short tests (ARGS="-v seccomp" passes options a
 soak: all ## the long forms of the tests, and ten minutes of each fuzz target
 	@tools/setup test
 	@CORDON_SOAK=1 tools/test --build $(BUILD) --timeout 7200 $(ARGS)
-	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=600
+	@$(MAKE) -s --no-print-directory fuzz FUZZ_SECONDS=600
 
 bench: all ## measure against a plain spawn and against peers
 	@tools/setup bench
@@ -32,24 +32,24 @@ bench: all ## measure against a plain spawn and against peers
 
 check: all ## static checks: two compilers, clang-tidy, cppcheck, format, layering, bans, headers, lengths
 	@tools/setup check
-	@$(MAKE) --no-print-directory build-clang/build.ninja
+	@$(MAKE) -s --no-print-directory build-clang/build.ninja
 	@tools/check $(ARGS)
 
 asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/setup build test
-	@$(MAKE) --no-print-directory build-asan/build.ninja
+	@$(MAKE) -s --no-print-directory build-asan/build.ninja
 	@ninja -C build-asan
 	@tools/test --build build-asan $(ARGS)
 
 fuzz: ## fuzz every decoder for FUZZ_SECONDS (30) each
 	@tools/setup build check
-	@$(MAKE) --no-print-directory build-fuzz/build.ninja
+	@$(MAKE) -s --no-print-directory build-fuzz/build.ninja
 	@ninja -C build-fuzz
 	@tools/fuzz $(FUZZ_SECONDS) $(ARGS)
 
 install: ## install below DESTDIR with PREFIX (/usr/local)
 	@tools/setup build
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@meson configure $(BUILD) --prefix=$(PREFIX)
 	@ninja -C $(BUILD)
 	@meson install -C $(BUILD) --no-rebuild

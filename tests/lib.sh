@@ -67,9 +67,12 @@ describe() { # TEXT
 remarks() { echo "status $STATUS"; head -c 1500 "$OUT" | sed 's/^/out: /'; echo; head -c 1500 "$ERR" | sed 's/^/err: /'; }
 
 expect() { # TEXT COMMAND...: the command succeeds
-	local text=$1 output
+	local text output status
+	text=$(describe "$1")
 	shift
-	if output=$("$@" 2>&1); then ok "$(describe "$text")"; else not_ok "$(describe "$text")" "$* gave $?" "$output"; fi
+	output=$("$@" 2>&1)
+	status=$?
+	if [ $status -eq 0 ]; then ok "$text"; else not_ok "$text" "status $status from $*" "$output"; fi
 }
 expect_status() { # STATUS COMMAND...
 	local want=$1

@@ -8,6 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#undef sprintf /* some compilers have these as macros, which cannot be poisoned without a warning */
+#undef vsprintf
+
 /* They write without an end, or forget one. */
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strtok strncpy strncat
 /* They cannot tell a bad number from zero, or overflow in silence: str_parse_number() and its kin can. */
