@@ -1,0 +1,284 @@
+#include "kernel/mounts.h"
+
+#include <linux/magic.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/scope.h"
+#include "kernel/raw.h"
+
+/* <sys/mount.h> and <linux/mount.h> cannot be had together in every C library. */
+#define OLD_MS_REC 0x4000UL
+#define OLD_MS_PRIVATE 0x40000UL
+
+#define HARMLESS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+
+#define NULL_DEVICE 0x103 /* major 1, minor 3 */
+
+/* An odd number on purpose: it is how a cover is known again. */
+#define COVER_INODES 1021
+#define COVER_INODES_TEXT "1021"
+
+int mounts_make_private(void)
+{
+	return RAW(mount, NULL, "/", NULL, OLD_MS_REC | OLD_MS_PRIVATE, NULL);
+}
+
+/* ---- idmapped trees ---- */
+
+/* What the helper opens is ours too: the table of descriptors is shared. It must be the one to open them, since the pid we
+ * know it by need not be the one that this /proc knows. */
+struct helper_answer {
+	int proc, ns;
+};
+
+/* Lives until it is killed; should its parent be killed first, it goes by the signal or, at the latest, by the clock. */
+static _Noreturn void helper(int answer_fd)
+{
+	RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	struct helper_answer answer = {
+		.proc = RAW(openat, AT_FDCWD, "/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.ns = RAW(openat, AT_FDCWD, "/proc/self/ns/user", O_RDONLY | O_CLOEXEC),
+	};
+	RAW(write, answer_fd, &answer, sizeof answer);
+	struct timespec patience = { .tv_sec = 10 };
+	RAW(ppoll, NULL, 0, &patience, NULL, 0);
+	for (;;)
+		RAW(exit_group, 0);
+}
+
+static int write_map(int proc, const char *name, uint32_t outer)
+{
+	char line[32] = "0 ", digits[10];
+	size_t length = 2, count = 0;
+	do
+		digits[count++] = (char)('0' + outer % 10);
+	while (outer /= 10);
+	while (count > 0)
+		line[length++] = digits[--count];
+	line[length++] = ' ';
+	line[length++] = '1';
+	int fd = RAW(openat, proc, name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	int wrote = RAW(write, fd, line, length);
+	raw_close(&fd);
+	return wrote < 0 ? wrote : (size_t)wrote == length ? 0 : -EIO;
+}
+
+/* Opened and written by us, who have the privilege in the namespace above; the helper has none. */
+static int write_maps(int answer_fd, uint32_t uid, uint32_t gid)
+{
+	struct helper_answer answer = { -1, -1 };
+	int got = RAW(read, answer_fd, &answer, sizeof answer);
+	if (got != (int)sizeof answer)
+		return got < 0 ? got : -EIO;
+	int result = answer.proc < 0 ? answer.proc : answer.ns < 0 ? answer.ns : 0;
+	if (result == 0)
+		result = write_map(answer.proc, "uid_map", uid);
+	if (result == 0)
+		result = write_map(answer.proc, "gid_map", gid);
+	raw_close(&answer.proc);
+	if (result == 0)
+		return answer.ns;
+	raw_close(&answer.ns);
+	return result;
+}
+
+int mounts_idmap_userns(uint32_t uid, uint32_t gid)
+{
+	int ends[2];
+	TRY(RAW(pipe2, ends, O_CLOEXEC));
+	/* No exit signal: nobody's SIGCHLD handler is to hear of it. */
+	int pid = RAW(clone, CLONE_NEWUSER | CLONE_FILES, 0, NULL, NULL, 0);
+	if (pid == 0)
+		helper(ends[1]);
+	int result = pid < 0 ? pid : write_maps(ends[0], uid, gid);
+	if (pid > 0) {
+		RAW(kill, pid, SIGKILL);
+		while (RAW(wait4, pid, NULL, __WALL, NULL) == -EINTR)
+			;
+	}
+	raw_close(&ends[0]);
+	raw_close(&ends[1]);
+	return result;
+}
+
+/* ---- hold and place ---- */
+
+static int set_attributes(int tree, uint64_t attributes, int userns)
+{
+	struct mount_attr attr = { .attr_set = attributes };
+	if (userns >= 0) {
+		attr.attr_set |= MOUNT_ATTR_IDMAP;
+		attr.userns_fd = (uint64_t)userns;
+	}
+	return RAW(mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr);
+}
+
+/* Recursive: in a user namespace a part without what is mounted on it cannot be had (it may have been hidden for a
+ * reason), and elsewhere it would show what the caller does not see. */
+static int clone_tree(const char *path)
+{
+	int at = raw_open_no_links(AT_FDCWD, path, O_PATH);
+	if (at < 0)
+		return at;
+	int tree = RAW(open_tree, at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	raw_close(&at);
+	return tree;
+}
+
+int mounts_grab(const char *path, uint32_t map_uid, uint32_t map_gid)
+{
+	int tree = clone_tree(path);
+	if (tree < 0)
+		return tree;
+	int userns = -1, result = 0;
+	if (map_uid != UINT32_MAX || map_gid != UINT32_MAX)
+		result = userns = mounts_idmap_userns(map_uid, map_gid);
+	if (result >= 0)
+		result = set_attributes(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, userns);
+	raw_close(&userns);
+	if (result < 0)
+		raw_close(&tree);
+	return result < 0 ? result : tree;
+}
+
+static int attach(int tree, int at)
+{
+	return RAW(move_mount, tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+static bool is_cover(int dir)
+{
+	struct statfs fs;
+	return RAW(fstatfs, dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_files == COVER_INODES;
+}
+
+/* Make one name below a cover: a directory on the way, at the end what fits the tree. */
+static int make_name(int dir, const char *name, bool directory)
+{
+	if (!is_cover(dir))
+		return -ENOENT;
+	return directory ? RAW(mkdirat, dir, name, 0755) : RAW(mknodat, dir, name, S_IFREG | 0444, 0);
+}
+
+/* Open `path`, name by name, making what is missing. */
+static int open_or_make(const char *path, bool directory)
+{
+	int dir = RAW(openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (path += strspn(path, "/"); dir >= 0 && *path;) {
+		char name[256];
+		size_t length = strcspn(path, "/");
+		const char *rest = path + length + strspn(path + length, "/");
+		int next = -ENAMETOOLONG;
+		if (length < sizeof name) {
+			memcpy(name, path, length);
+			name[length] = '\0';
+			bool middle = *rest != '\0';
+			next = raw_open_no_links(dir, name, O_PATH);
+			if (next == -ENOENT && (next = make_name(dir, name, middle || directory)) == 0)
+				next = raw_open_no_links(dir, name, O_PATH);
+		}
+		raw_close(&dir);
+		dir = next;
+		path = rest;
+	}
+	return dir;
+}
+
+int mounts_place(int tree, const char *path)
+{
+	struct stat st;
+	TRY(RAW(newfstatat, tree, "", &st, AT_EMPTY_PATH));
+	int at = open_or_make(path, S_ISDIR(st.st_mode));
+	if (at < 0)
+		return at;
+	int result = attach(tree, at);
+	raw_close(&at);
+	return result;
+}
+
+/* ---- new file systems ---- */
+
+struct option {
+	const char *key, *value;
+};
+
+static int new_mount(const char *type, const struct option *options, uint64_t attributes)
+{
+	int fs = RAW(fsopen, type, FSOPEN_CLOEXEC);
+	if (fs < 0)
+		return fs;
+	int result = 0;
+	for (; options->key && result == 0; options++)
+		result = RAW(fsconfig, fs, FSCONFIG_SET_STRING, options->key, options->value, 0);
+	if (result == 0)
+		result = RAW(fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+	if (result == 0)
+		result = RAW(fsmount, fs, FSMOUNT_CLOEXEC, attributes);
+	raw_close(&fs);
+	return result;
+}
+
+static int mount_over(const char *type, const struct option *options, uint64_t attributes, const char *path)
+{
+	int at = raw_open_no_links(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	if (at < 0)
+		return at;
+	int tree = new_mount(type, options, attributes);
+	int result = tree < 0 ? tree : attach(tree, at);
+	raw_close(&tree);
+	raw_close(&at);
+	return result;
+}
+
+int mounts_cover(const char *path)
+{
+	static const struct option small[] = { { "mode", "0755" }, { "size", "64k" }, { "nr_inodes", COVER_INODES_TEXT }, { 0 } };
+	return mount_over("tmpfs", small, HARMLESS, path);
+}
+
+int mounts_proc(void)
+{
+	static const struct option none[] = { { 0 } };
+	return mount_over("proc", none, HARMLESS, "/proc");
+}
+
+static int mask_directory(const char *path)
+{
+	static const struct option empty[] = { { "mode", "0000" }, { "size", "4k" }, { "nr_inodes", "1" }, { 0 } };
+	return mount_over("tmpfs", empty, HARMLESS | MOUNT_ATTR_RDONLY, path);
+}
+
+/* A device on a mount that allows none cannot be opened by anyone; permissions would not stop root. */
+static int mask_file(const char *path)
+{
+	int tree = clone_tree("/dev/null");
+	if (tree < 0)
+		return tree;
+	struct stat st;
+	int at = -1;
+	int result = RAW(newfstatat, tree, "", &st, AT_EMPTY_PATH);
+	if (result == 0 && (!S_ISCHR(st.st_mode) || st.st_rdev != NULL_DEVICE))
+		result = -ENODEV;
+	if (result == 0)
+		result = set_attributes(tree, HARMLESS | MOUNT_ATTR_RDONLY, -1);
+	if (result == 0)
+		result = at = raw_open_no_links(AT_FDCWD, path, O_PATH);
+	if (result >= 0)
+		result = attach(tree, at);
+	raw_close(&at);
+	raw_close(&tree);
+	return result;
+}
+
+int mounts_mask(const char *path, bool directory)
+{
+	return directory ? mask_directory(path) : mask_file(path);
+}

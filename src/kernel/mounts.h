@@ -1,0 +1,35 @@
+/* Mounts by descriptor. All of it is raw: it may be called between clone and exec in memory shared with the parent.
+ *
+ * The caller stands in a mount namespace of its own and has CAP_SYS_ADMIN there: as root, or in a user namespace. Paths are
+ * canonical and absolute: a symlink anywhere in one gives -ELOOP. Linux 5.12 and later; before, -ENOSYS. Steps of a caller:
+ * mounts_make_private → mounts_grab … → mounts_cover … → mounts_place … → mounts_proc → mounts_mask …. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Nothing mounted from here on shows on the host, and nothing mounted there shows here. */
+int mounts_make_private(void);
+
+/* A user namespace, as a descriptor, in which user 0 stands for `uid` and group 0 for `gid`. Only with CAP_SETUID and
+ * CAP_SETGID. Starts and ends a process of its own. */
+int mounts_idmap_userns(uint32_t uid, uint32_t gid);
+
+/* Hold what is at `path`, with everything mounted below it, as a tree without set-user-ID and devices; a descriptor.
+ * Unless both ids are UINT32_MAX, root's files in it appear as map_uid:map_gid, and what that user makes there belongs to
+ * root on disk; other owners' files stay theirs, seen as nobody's. Mapping needs real root and a file system that allows
+ * it, -EINVAL otherwise. */
+int mounts_grab(const char *path, uint32_t map_uid, uint32_t map_gid);
+
+/* A small empty tmpfs over a directory: enough for the directories that mounts_place() makes in it, and no more. */
+int mounts_cover(const char *path);
+
+/* Mount what mounts_grab() holds at `path`. Missing directories are made, but only below a cover. */
+int mounts_place(int tree, const char *path);
+
+/* A fresh /proc of this pid namespace. -EPERM where the present one is partly hidden, as it is in most containers. */
+int mounts_proc(void);
+
+/* Hide what is at `path`. A directory becomes an empty one without permissions; a file becomes a device node that the mount
+ * forbids to open, which binds root, too. Both read-only. */
+int mounts_mask(const char *path, bool directory);
