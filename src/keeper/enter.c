@@ -1,0 +1,274 @@
+/* The child's side: what happens between clone and exec.
+ *
+ * Everything here runs in the reaper, or in a process that shares the reaper's memory: raw system calls only, no
+ * allocation, no locks, no stdio. The plan is the program; its order was checked when it was decoded (plan/op.def says why
+ * each step stands where it stands). A step that fails ends the run: nothing is skipped. */
+#include "keeper/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/keyctl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/scope.h"
+#include "kernel/caps.h"
+#include "kernel/ids.h"
+#include "kernel/landlock.h"
+#include "kernel/mounts.h"
+#include "kernel/seccomp.h"
+
+#define STEP(name) static int step_##name(struct entry *in, const struct op *op)
+#define OR_ERRNO(call) ((call) < 0 ? -errno : 0)
+
+/* /proc/self/uid_map belongs to root while we are non-dumpable. */
+static int map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid)
+{
+	TRY(OR_ERRNO(prctl(PR_SET_DUMPABLE, 1)));
+	int result = ids_map_self((uint32_t)inner_uid, (uint32_t)outer_uid, (uint32_t)inner_gid, (uint32_t)outer_gid);
+	prctl(PR_SET_DUMPABLE, 0);
+	return result;
+}
+
+STEP(MAP_SELF)
+{
+	(void)in;
+	return map_self(op->u.MAP_SELF.inner_uid, op->u.MAP_SELF.outer_uid, op->u.MAP_SELF.inner_gid, op->u.MAP_SELF.outer_gid);
+}
+
+STEP(MOUNT_PRIVATE)
+{
+	(void)in, (void)op;
+	return mounts_make_private();
+}
+
+STEP(GRAB)
+{
+	if (op->u.GRAB.slot >= COUNT_OF(in->slots))
+		return -EINVAL;
+	int tree = mounts_grab(op->u.GRAB.path, (uint32_t)op->u.GRAB.map_uid, (uint32_t)op->u.GRAB.map_gid);
+	TRY(tree);
+	in->slots[op->u.GRAB.slot] = tree;
+	return 0;
+}
+
+STEP(COVER)
+{
+	(void)in;
+	return mounts_cover(op->u.COVER.path);
+}
+
+STEP(PLACE)
+{
+	if (op->u.PLACE.slot >= COUNT_OF(in->slots))
+		return -EINVAL;
+	return mounts_place(in->slots[op->u.PLACE.slot], op->u.PLACE.path);
+}
+
+STEP(MOUNT_PROC)
+{
+	(void)in, (void)op;
+	return mounts_proc();
+}
+
+STEP(MASK)
+{
+	(void)in;
+	return mounts_mask(op->u.MASK.path, op->u.MASK.directory != 0);
+}
+
+STEP(DROP_BOUNDING)
+{
+	(void)in, (void)op;
+	return caps_drop_bounding(caps_last());
+}
+
+STEP(SET_IDS)
+{
+	(void)in;
+	return ids_become((uint32_t)op->u.SET_IDS.uid, (uint32_t)op->u.SET_IDS.gid);
+}
+
+STEP(OWN_USER_NS)
+{
+	(void)in;
+	TRY(OR_ERRNO(unshare(CLONE_NEWUSER)));
+	return map_self(op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.gid, op->u.OWN_USER_NS.gid);
+}
+
+STEP(NEW_KEYRING)
+{
+	(void)in, (void)op;
+	/* A kernel without keyrings has none to leak; one that refuses the call (some containers) gives the command no way
+	 * to it either, since the filter refuses keyctl. */
+	long result = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0);
+	return result < 0 && errno != ENOSYS && errno != EPERM && errno != EACCES ? -errno : 0;
+}
+
+STEP(DROP_CAPS)
+{
+	(void)in, (void)op;
+	return caps_drop_all();
+}
+
+STEP(DIE_WITH_PARENT)
+{
+	(void)op;
+	TRY(OR_ERRNO(prctl(PR_SET_PDEATHSIG, SIGKILL)));
+	/* In a pid namespace the parent has no number: its end of the status pipe tells whether it is there. */
+	struct pollfd pipe = { .fd = in->status };
+	if (poll(&pipe, 1, 0) < 0)
+		return -errno;
+	return pipe.revents & (POLLERR | POLLHUP) ? -EPIPE : 0;
+}
+
+STEP(NEW_SESSION)
+{
+	(void)in, (void)op;
+	return OR_ERRNO(setsid());
+}
+
+STEP(UMASK)
+{
+	(void)in;
+	umask((mode_t)op->u.UMASK.mask);
+	return 0;
+}
+
+STEP(ENTER_DIR)
+{
+	(void)in;
+	return OR_ERRNO(chdir(op->u.ENTER_DIR.path));
+}
+
+/* Every descriptor first goes out of the way, then to its number: a target may be another's source. */
+STEP(DESCRIPTORS)
+{
+	enum { OUT_OF_THE_WAY = 100 };
+	for (size_t i = 0; i < in->fd_count; i++) {
+		int moved = fcntl(in->fds[i], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+		TRY(OR_ERRNO(moved));
+		in->fds[i] = moved;
+	}
+	for (size_t i = 0; i < in->fd_count; i++)
+		TRY(OR_ERRNO(dup3(in->fds[i], in->targets[i], 0)));
+	/* Close what lies between the kept numbers; they are few. What Landlock opens below is CLOEXEC. */
+	unsigned from = 3;
+	for (;;) {
+		unsigned next = ~0u;
+		for (size_t i = 3; i < in->fd_count; i++)
+			if ((unsigned)in->targets[i] >= from && (unsigned)in->targets[i] < next)
+				next = (unsigned)in->targets[i];
+		if (next > from)
+			TRY(OR_ERRNO(syscall(SYS_close_range, from, next == ~0u ? ~0u : next - 1, 0)));
+		if (next == ~0u)
+			break;
+		from = next + 1;
+	}
+	return op->u.DESCRIPTORS.keep + 3 == in->fd_count ? 0 : -EINVAL;
+}
+
+STEP(NO_NEW_PRIVS)
+{
+	(void)in, (void)op;
+	return OR_ERRNO(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+}
+
+STEP(LANDLOCK)
+{
+	in->ruleset = landlock_create(
+		(struct landlock_rights){ op->u.LANDLOCK.fs, op->u.LANDLOCK.net, op->u.LANDLOCK.scoped });
+	return in->ruleset < 0 ? in->ruleset : 0;
+}
+
+STEP(LANDLOCK_PATH)
+{
+	return landlock_add_path(in->ruleset, op->u.LANDLOCK_PATH.path, op->u.LANDLOCK_PATH.access);
+}
+
+STEP(LANDLOCK_ENFORCE)
+{
+	(void)op;
+	TRY(landlock_enforce(in->ruleset));
+	close(in->ruleset);
+	in->ruleset = -1;
+	return 0;
+}
+
+/* Only ever lowered: raising may fail even for root, and is not ours to do. */
+STEP(RLIMIT)
+{
+	(void)in;
+	struct rlimit now;
+	TRY(OR_ERRNO(getrlimit((int)op->u.RLIMIT.resource, &now)));
+	rlim_t value = op->u.RLIMIT.value;
+	if (now.rlim_max != RLIM_INFINITY && value > now.rlim_max)
+		value = now.rlim_max;
+	struct rlimit both = { value, value };
+	return OR_ERRNO(setrlimit((int)op->u.RLIMIT.resource, &both));
+}
+
+STEP(SECCOMP)
+{
+	(void)in;
+	return seccomp_install(op->u.SECCOMP.program.data, op->u.SECCOMP.program.size / sizeof(struct sock_filter), 0);
+}
+
+STEP(EXEC)
+{
+	execve(op->u.EXEC.program, (char *const *)(uintptr_t)in->plan->argv, (char *const *)(uintptr_t)in->plan->env);
+	return -errno;
+}
+
+typedef int (*step)(struct entry *in, const struct op *op);
+
+/* The keeper's own ops are done before the clone; a plan that carries one into a stage of ours is not walked at all. */
+static const step steps[OP_COUNT] = {
+	[OP_MAP_SELF] = step_MAP_SELF,
+	[OP_MOUNT_PRIVATE] = step_MOUNT_PRIVATE,
+	[OP_GRAB] = step_GRAB,
+	[OP_COVER] = step_COVER,
+	[OP_PLACE] = step_PLACE,
+	[OP_MOUNT_PROC] = step_MOUNT_PROC,
+	[OP_MASK] = step_MASK,
+	[OP_DROP_BOUNDING] = step_DROP_BOUNDING,
+	[OP_SET_IDS] = step_SET_IDS,
+	[OP_OWN_USER_NS] = step_OWN_USER_NS,
+	[OP_NEW_KEYRING] = step_NEW_KEYRING,
+	[OP_DROP_CAPS] = step_DROP_CAPS,
+	[OP_DIE_WITH_PARENT] = step_DIE_WITH_PARENT,
+	[OP_NEW_SESSION] = step_NEW_SESSION,
+	[OP_UMASK] = step_UMASK,
+	[OP_ENTER_DIR] = step_ENTER_DIR,
+	[OP_DESCRIPTORS] = step_DESCRIPTORS,
+	[OP_NO_NEW_PRIVS] = step_NO_NEW_PRIVS,
+	[OP_LANDLOCK] = step_LANDLOCK,
+	[OP_LANDLOCK_PATH] = step_LANDLOCK_PATH,
+	[OP_LANDLOCK_ENFORCE] = step_LANDLOCK_ENFORCE,
+	[OP_RLIMIT] = step_RLIMIT,
+	[OP_SECCOMP] = step_SECCOMP,
+	[OP_EXEC] = step_EXEC,
+};
+
+int enter_stage(struct entry *entry, enum op_stage stage)
+{
+	for (size_t i = 0; i < entry->plan->op_count; i++) {
+		const struct op *op = &entry->plan->ops[i];
+		if (plan_op_row(op->kind)->stage != stage)
+			continue;
+		int result = steps[op->kind] ? steps[op->kind](entry, op) : -ENOSYS;
+		if (result < 0) {
+			entry->failed_op = (int)i;
+			entry->failed_errnum = -result;
+			return result;
+		}
+	}
+	return 0;
+}

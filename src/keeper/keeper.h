@@ -1,0 +1,23 @@
+/* The keeper: one small, single-threaded process per engine that starts the runs, holds their limits and cleans up.
+ *
+ * Theory of operation. Three processes a run:
+ *
+ *   keeper ── clone ──► reaper (pid 1 of the run, or a subreaper) ── vfork ──► command
+ *     ▲  ▲                │                                                      │
+ *     │  └─ status pipe ──┘  started / failed at step n / exit status            │
+ *     └──── stdout, stderr pipes ────────────────────────────────────────────────┘
+ *
+ * The keeper decodes a plan (it never sees a policy), does its KEEPER ops, clones the reaper and from then on only waits:
+ * for output, for the status, for deadlines, for the host. The reaper does the REAPER ops, starts the command, which does
+ * the COMMAND ops on itself, reaps orphans, and ends when the command ends; the kernel then ends whatever else lives in the
+ * pid namespace. When the host's socket closes, every run is killed and cleaned and the keeper goes.
+ *
+ * Who trusts whom: the keeper trusts the host (they are one program) but checks every length; nobody trusts the command.
+ * The command holds no descriptor of keeper or reaper; both are non-dumpable and have empty environments. */
+#pragma once
+
+/* Serve one host on `socket` until it closes it. Never returns. */
+_Noreturn void keeper_main(int socket);
+
+/* Fork into a keeper. Returns its pid in the parent, or -errno. */
+int keeper_fork(int socket, int *ret_pidfd);

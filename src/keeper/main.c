@@ -1,0 +1,21 @@
+/* cordon-keeper: the keeper as a program of its own, for hosts that are too large to fork. The library executes it with the
+ * socket as descriptor 3 and an empty environment. */
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "keeper/keeper.h"
+
+int main(void)
+{
+	int type = 0;
+	socklen_t size = sizeof type;
+	if (getsockopt(3, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET) {
+		static const char text[] = "cordon-keeper is started by libcordon, not by hand.\n";
+		ssize_t wrote = write(2, text, sizeof text - 1);
+		(void)wrote;
+		return 125;
+	}
+	fcntl(3, F_SETFD, FD_CLOEXEC);
+	keeper_main(3);
+}

@@ -1,0 +1,143 @@
+/* Pid 1 of a run: it starts the command, reaps orphans, hands signals on, and when the command has ended says how and goes;
+ * the kernel then ends whatever else lives in the pid namespace.
+ *
+ * Where there is no pid namespace it is a subreaper instead: every orphan of the run becomes its child, so killing its
+ * children until there are none ends the whole tree.
+ *
+ * Raw system calls only, as in enter.c. All signals are blocked, and those that matter are taken one by one. */
+#include "keeper/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void say(const struct entry *entry, struct report report)
+{
+	ssize_t wrote = write(entry->status, &report, sizeof report);
+	(void)wrote; /* nobody left to tell: the parent-death signal is on its way */
+}
+
+/* Ignored signals would stay ignored in the command; blocked ones would stay blocked. */
+static void reset_signals(void)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	for (int number = 1; number < NSIG; number++)
+		sigaction(number, &dfl, NULL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int command_main(void *argument)
+{
+	struct entry *entry = argument;
+	reset_signals();
+	enter_stage(entry, STAGE_COMMAND);
+	_exit(127); /* a step failed; the reaper reads which from our shared memory */
+}
+
+/* vfork in all but name: the command shares our memory until it is executed, so nothing is copied and a failed step is
+ * seen here at once. */
+static pid_t start_command(struct entry *entry)
+{
+	static char stack[64 * 1024] __attribute__((aligned(16)));
+	pid_t command = clone(command_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, entry);
+	return command < 0 ? -errno : command;
+}
+
+/* Send `signal` to every child, and with SIGKILL go on until none is left: grandchildren become children as their parents
+ * die. `own_pids`: one call reaches everybody, and they cannot escape it. */
+static void signal_all(const struct entry *entry, pid_t command, int signal)
+{
+	if (entry->own_pids) {
+		kill(-1, signal);
+		return;
+	}
+	if (signal != SIGKILL) {
+		kill(-command, signal); /* the command's group, it being a session of its own */
+		return;
+	}
+	for (;;) {
+		pid_t children[256];
+		size_t count = children_list(children, sizeof children / sizeof children[0]);
+		if (count == 0)
+			return;
+		for (size_t i = 0; i < count; i++)
+			kill(children[i], SIGKILL);
+		/* Reap here: a dead child that is not reaped stays in the list. The command's own status was taken before. */
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+	}
+}
+
+/* Reap what has ended. True once the command is among it. */
+static bool reap(pid_t command, int *ret_status)
+{
+	bool over = false;
+	for (;;) {
+		int status;
+		pid_t gone = waitpid(-1, &status, WNOHANG);
+		if (gone <= 0)
+			return over;
+		if (gone == command) {
+			*ret_status = status;
+			over = true;
+		}
+	}
+}
+
+static int wait_for_command(const struct entry *entry, pid_t command, const sigset_t *wanted)
+{
+	int status = 0;
+	while (!reap(command, &status)) {
+		int signal = sigwaitinfo(wanted, NULL);
+		if (signal == SIGTERM)
+			signal_all(entry, command, SIGTERM);
+		else if (signal == REAPER_KILL_SIGNAL)
+			kill(command, SIGKILL);
+	}
+	return status;
+}
+
+_Noreturn void reaper_main(struct entry *entry)
+{
+	sigset_t wanted;
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGCHLD);
+	sigaddset(&wanted, SIGTERM);
+	sigaddset(&wanted, REAPER_KILL_SIGNAL);
+
+	if (!entry->own_pids)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_NAME, "cordon-reaper");
+	pid_t command = -1;
+	if (enter_stage(entry, STAGE_REAPER) == 0) {
+		entry->failed_op = -1;
+		command = start_command(entry);
+		if (command < 0) {
+			entry->failed_op = (int)entry->plan->op_count - 1;
+			entry->failed_errnum = -command;
+		}
+	}
+	if (entry->failed_op >= 0) {
+		say(entry, (struct report){ .kind = REPORT_FAILED, .op = entry->failed_op, .errnum = entry->failed_errnum });
+		_exit(0);
+	}
+	/* Nothing but the status pipe stays open here: a copy of an output pipe would keep its reader waiting, and copies of
+	 * other runs' descriptors are none of our business. */
+	dup3(entry->status, 0, O_CLOEXEC);
+	entry->status = 0;
+	syscall(SYS_close_range, 1, ~0u, 0);
+
+	say(entry, (struct report){ .kind = REPORT_STARTED });
+	int status = wait_for_command(entry, command, &wanted);
+	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status });
+	if (!entry->own_pids)
+		signal_all(entry, command, SIGKILL);
+	_exit(0);
+}

@@ -1,0 +1,125 @@
+/* One run, as the keeper sees it. Internal to the room. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "wire/message.h"
+
+#define KEEPER_MAX_RUNS 1024
+#define KEEPER_MAX_NAMED 16 /* descriptors that the caller names, beside 0 to 2 */
+
+/* What the reaper says through the status pipe. */
+enum report_kind { REPORT_STARTED = 1, REPORT_FAILED, REPORT_EXITED };
+
+struct report {
+	int32_t kind;
+	int32_t op;     /* REPORT_FAILED: index of the op that failed */
+	int32_t errnum; /* REPORT_FAILED */
+	int32_t wait_status;
+};
+
+/* Where output goes. */
+enum sink_kind {
+	SINK_FILE,   /* a write never waits for a reader */
+	SINK_STREAM, /* a pipe or terminal, reopened non-blocking */
+	SINK_SOCKET,
+	SINK_GONE,   /* nobody reads any more */
+};
+
+struct stream {
+	int from; /* our end of the command's pipe; -1 after its end */
+	int to;
+	enum sink_kind kind;
+	bool cut;      /* the output limit fell into this stream */
+	char *pending; /* what the sink has not taken yet */
+	size_t pending_at, pending_size;
+};
+
+enum run_state { RUN_STARTING, RUN_RUNNING, RUN_ENDING, RUN_KILLED, RUN_DRAINING, RUN_OVER, RUN_STATES };
+
+struct keeper;
+
+struct run {
+	struct keeper *keeper;
+	uint64_t number; /* the host's name for it */
+	uint32_t slot;
+	struct plan plan;
+	enum run_state state;
+	pid_t reaper;
+	int pidfd;
+	int status;
+	struct stream streams[2];
+	int private_dir; /* locked while the run lives; -1: none */
+	bool own_pids;   /* a pid namespace ends with its reaper */
+
+	int64_t started_us, ended_us;
+	int64_t deadline_us;  /* of this state; INT64_MAX: none */
+	int64_t sample_at_us; /* when the meter looks next */
+	int64_t output_left;
+
+	bool started;      /* the command was executed */
+	bool have_status;  /* the command has ended */
+	int32_t wait_status;
+	enum kill_reason reason;
+	struct wire_usage usage;
+	struct err err;
+};
+
+/* spawn.c */
+int run_spawn(struct run *run, const int *fds, const int *targets, size_t fd_count, struct err *e);
+void run_describe_failure(struct run *run, const struct report *report);
+
+/* enter.c: the child's side; raw system calls only */
+struct entry {
+	const struct plan *plan;
+	int status;                         /* our end of the status pipe */
+	int fds[3 + KEEPER_MAX_NAMED];      /* stdin, stdout, stderr, then the named ones */
+	int targets[3 + KEEPER_MAX_NAMED];  /* the numbers they get in the command */
+	size_t fd_count;
+	int ruleset;
+	int slots[32]; /* held directories */
+	bool own_pids;
+	/* where it failed */
+	int failed_op;
+	int failed_errnum;
+};
+
+int enter_stage(struct entry *entry, enum op_stage stage);
+
+/* reaper.c */
+_Noreturn void reaper_main(struct entry *entry);
+/* "End everything below you with SIGKILL", for reapers that are not pid 1. SIGTERM is handed on as it is. */
+#define REAPER_KILL_SIGNAL 10 /* SIGUSR1 */
+
+/* children.c: our direct children, at most `room` of them; raw */
+size_t children_list(pid_t *ret, size_t room);
+
+/* output.c */
+int stream_open(struct stream *s, int from, int to);
+void stream_done(struct stream *s);
+/* Something may be read or written. Returns true when the run passed its output limit just now. */
+bool run_pump(struct run *run, int which);
+bool run_is_silent(const struct run *run); /* both streams ended, all of it delivered */
+bool stream_wants_read(const struct stream *s);
+bool stream_wants_write(const struct stream *s);
+
+/* meter.c: look at the run's tree; the limit that was passed, or KILL_NONE */
+enum kill_reason run_sample(struct run *run, int64_t now_us);
+
+/* private_dir.c */
+int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e);
+void private_dir_remove(const char *path, int *lock);
+
+/* watch.c: state × event */
+enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER, EV_LIMIT, EV_CANCEL, EV_COUNT };
+void run_event(struct run *run, enum run_event event, enum kill_reason reason);
+
+/* serve.c: what watch.c needs of the loop */
+void keeper_say_started(struct run *run);
+void keeper_say_killing(struct run *run);
+void keeper_say_ended(struct run *run);
+void keeper_kill_strays(struct keeper *keeper);

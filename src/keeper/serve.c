@@ -1,0 +1,445 @@
+/* The keeper's loop: one epoll, no other place where it waits. */
+#include "keeper/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/scope.h"
+#include "keeper/run.h"
+#include "wire/frame.h"
+
+struct keeper {
+	int host;
+	int epoll;
+	struct run *runs[KEEPER_MAX_RUNS];
+	size_t count;
+	bool host_gone;
+};
+
+/* What an epoll entry is about; the run's slot is in the upper half of its data. */
+enum source { SOURCE_HOST, SOURCE_PIDFD, SOURCE_STATUS, SOURCE_OUT, SOURCE_ERR, SOURCE_SINK_OUT, SOURCE_SINK_ERR };
+
+static uint64_t tag(const struct run *run, enum source source)
+{
+	return ((uint64_t)(run ? run->slot : 0) << 32) | source;
+}
+
+static int watch(struct keeper *k, int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event event = { .events = events, .data.u64 = data };
+	if (epoll_ctl(k->epoll, EPOLL_CTL_MOD, fd, &event) == 0)
+		return 0;
+	return epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* A stream is watched for what it waits for: its pipe when the sink is free, the sink when it is not. */
+static void watch_stream(struct run *run, int which)
+{
+	struct stream *s = &run->streams[which];
+	enum source in = which ? SOURCE_ERR : SOURCE_OUT, out = which ? SOURCE_SINK_ERR : SOURCE_SINK_OUT;
+	if (s->from >= 0)
+		watch(run->keeper, s->from, stream_wants_read(s) ? EPOLLIN : 0, tag(run, in));
+	if (s->to >= 0 && s->kind != SINK_FILE)
+		watch(run->keeper, s->to, stream_wants_write(s) ? EPOLLOUT : 0, tag(run, out));
+}
+
+/* ---- what the host is told ---- */
+static void say(struct run *run, enum wire_type type, const struct wire_writer *payload)
+{
+	/* A host that does not read is stuck or gone. It is our only client: without it there is nothing to keep, and a
+	 * lost message would leave it waiting for ever. */
+	if (!run->keeper->host_gone && wire_send(run->keeper->host, type, payload, NULL, 0) < 0)
+		run->keeper->host_gone = true;
+}
+
+static void say_number(struct run *run, enum wire_type type, uint32_t detail)
+{
+	struct wire_writer w = { BUF_MAX(64) };
+	wire_put_u64(&w, run->number);
+	wire_put_u32(&w, detail);
+	say(run, type, &w);
+	buf_done(&w.out);
+}
+
+void keeper_say_started(struct run *run)
+{
+	say_number(run, WIRE_STARTED, 0);
+}
+
+void keeper_say_killing(struct run *run)
+{
+	say_number(run, WIRE_KILLING, run->reason);
+}
+
+/* ---- the end of a run ---- */
+static void run_free(struct run *run)
+{
+	struct keeper *k = run->keeper;
+	for (size_t i = 0; i < run->plan.op_count; i++)
+		if (run->plan.ops[i].kind == OP_PRIVATE_DIR)
+			private_dir_remove(run->plan.ops[i].u.PRIVATE_DIR.path, &run->private_dir);
+	stream_done(&run->streams[0]);
+	stream_done(&run->streams[1]);
+	fd_done(&run->pidfd);
+	fd_done(&run->status);
+	plan_done(&run->plan);
+	k->runs[run->slot] = NULL;
+	k->count--;
+	free(run);
+}
+
+/* Tell it only when nothing is left: private directory and all. */
+void keeper_say_ended(struct run *run)
+{
+	struct wire_ended ended = {
+		.run = run->number,
+		.wait_status = run->wait_status,
+		.started = run->started,
+		.reason = run->reason,
+		.cut = { run->streams[0].cut, run->streams[1].cut },
+		.duration_us = run->ended_us - run->started_us,
+		.usage = run->usage,
+		.err = run->err,
+	};
+	struct keeper *k = run->keeper;
+	struct wire_writer w = { BUF_MAX(8192) };
+	wire_put_ended(&w, &ended);
+	struct run speaker = { .keeper = k };
+	run_free(run);
+	say(&speaker, WIRE_ENDED, &w);
+	buf_done(&w.out);
+}
+
+/* ---- starting ---- */
+static int take_slot(struct keeper *k, struct run *run)
+{
+	for (uint32_t i = 0; i < KEEPER_MAX_RUNS; i++)
+		if (!k->runs[i]) {
+			k->runs[i] = run;
+			k->count++;
+			run->slot = i;
+			return 0;
+		}
+	return -EAGAIN;
+}
+
+/* A run that could not be started ends at once, with the reason. */
+static void stillborn(struct run *run)
+{
+	run->started_us = run->ended_us = clock_now_us();
+	keeper_say_ended(run);
+}
+
+/* START: run number, count of named descriptors, their numbers, the plan. */
+static int read_start(struct wire_frame *frame, struct run *run, int *targets, struct err *e)
+{
+	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
+	run->number = wire_get_u64(&r);
+	size_t named = wire_get_count(&r, 4);
+	if (named > KEEPER_MAX_NAMED || frame->fd_count != 3 + named)
+		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");
+	for (size_t i = 0; i < named; i++) {
+		uint32_t number = wire_get_u32(&r);
+		if (number < 3 || number > 1023)
+			r.bad = true;
+		targets[i] = (int)number;
+	}
+	if (r.bad)
+		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "a start that ends early");
+	return plan_decode(&frame->payload, (size_t)(r.p - frame->payload.data), &run->plan, e);
+}
+
+static void start(struct keeper *k, struct wire_frame *frame)
+{
+	struct run *run = calloc(1, sizeof *run);
+	if (!run || take_slot(k, run) < 0) {
+		free(run);
+		k->host_gone = true; /* cannot even say no: let go of the host, which then knows */
+		return;
+	}
+	run->keeper = k;
+	run->pidfd = run->status = run->private_dir = -1;
+	run->streams[0] = run->streams[1] = (struct stream){ .from = -1, .to = -1 };
+	run->deadline_us = INT64_MAX;
+	int targets[KEEPER_MAX_NAMED];
+	if (read_start(frame, run, targets, &run->err) < 0 ||
+	    run_spawn(run, frame->fds, targets, frame->fd_count, &run->err) < 0) {
+		stillborn(run);
+		return;
+	}
+	frame->fds[1] = frame->fds[2] = -1; /* the sinks are the streams' now */
+	run->output_left = run->plan.limits.output_bytes;
+	run->sample_at_us = run->started_us + 20000;
+	int64_t wall_ms = run->plan.limits.wall_ms;
+	run->deadline_us = wall_ms == PLAN_UNLIMITED ? INT64_MAX : run->started_us + wall_ms * 1000;
+	watch(k, run->pidfd, EPOLLIN, tag(run, SOURCE_PIDFD));
+	watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
+	watch_stream(run, 0);
+	watch_stream(run, 1);
+}
+
+static void cancel(struct keeper *k, const struct wire_frame *frame)
+{
+	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
+	uint64_t number = wire_get_u64(&r);
+	for (size_t i = 0; i < KEEPER_MAX_RUNS; i++)
+		if (k->runs[i] && k->runs[i]->number == number) {
+			run_event(k->runs[i], EV_CANCEL, KILL_MANUAL);
+			return;
+		}
+}
+
+static void on_host(struct keeper *k)
+{
+	autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
+	int got = wire_receive(k->host, WIRE_HOST, &frame);
+	if (got == -EAGAIN)
+		return;
+	if (got <= 0)
+		k->host_gone = true;
+	else if (frame.type == WIRE_START)
+		start(k, &frame);
+	else if (frame.type == WIRE_CANCEL)
+		cancel(k, &frame);
+}
+
+/* ---- what a run says ---- */
+static void on_status(struct run *run)
+{
+	struct report report;
+	while (run->status >= 0 && read(run->status, &report, sizeof report) == (ssize_t)sizeof report) {
+		if (report.kind == REPORT_STARTED) {
+			run_event(run, EV_STARTED, KILL_NONE);
+		} else if (report.kind == REPORT_FAILED) {
+			run_describe_failure(run, &report);
+			run_event(run, EV_FAILED, KILL_NONE);
+		} else if (report.kind == REPORT_EXITED) {
+			run->have_status = true;
+			run->wait_status = report.wait_status;
+			run_event(run, EV_EXITED, KILL_NONE);
+		}
+	}
+}
+
+/* rusage of the reaper covers everyone it waited for, and everyone the kernel ended with it. */
+static void take_usage(struct run *run, const struct rusage *u)
+{
+	int64_t cpu = (int64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 + u->ru_utime.tv_usec + u->ru_stime.tv_usec;
+	int64_t peak = (int64_t)u->ru_maxrss * 1024;
+	struct wire_usage *usage = &run->usage;
+	usage->cpu_us = cpu > usage->cpu_us ? cpu : usage->cpu_us;
+	usage->peak_memory_bytes = peak > usage->peak_memory_bytes ? peak : usage->peak_memory_bytes;
+	usage->disk_read_bytes = (int64_t)u->ru_inblock * 512;
+	usage->disk_write_bytes = (int64_t)u->ru_oublock * 512;
+	if (usage->processes == 0 && run->started)
+		usage->processes = 1;
+}
+
+static void on_gone(struct run *run)
+{
+	int status;
+	struct rusage usage;
+	if (wait4(run->reaper, &status, WNOHANG, &usage) != run->reaper)
+		return;
+	on_status(run);
+	take_usage(run, &usage);
+	epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, run->pidfd, NULL);
+	fd_done(&run->pidfd);
+	fd_done(&run->status);
+	if (!run->have_status && run->started && run->reason == KILL_NONE)
+		err_set(&run->err, ERR_INTERNAL, 0, "reaper", "the reaper was killed before the command ended");
+	/* The last words are in the pipes already: nobody is left to add any, so they are taken before the drain is timed. */
+	run_event(run, EV_GONE, KILL_NONE);
+}
+
+static void on_output(struct run *run, int which)
+{
+	if (run_pump(run, which))
+		run_event(run, EV_LIMIT, KILL_OUTPUT);
+	watch_stream(run, which);
+	if (run_is_silent(run))
+		run_event(run, EV_SILENT, KILL_NONE);
+}
+
+static void dispatch(struct keeper *k, const struct epoll_event *event)
+{
+	enum source source = (enum source)(uint32_t)event->data.u64;
+	if (source == SOURCE_HOST) {
+		on_host(k);
+		return;
+	}
+	struct run *run = k->runs[event->data.u64 >> 32];
+	if (!run)
+		return;
+	if (source == SOURCE_PIDFD)
+		on_gone(run);
+	else if (source == SOURCE_STATUS)
+		on_status(run);
+	else
+		on_output(run, source == SOURCE_ERR || source == SOURCE_SINK_ERR);
+}
+
+/* ---- time ---- */
+static bool is_metered(const struct run *run)
+{
+	return run->state <= RUN_RUNNING && run->started;
+}
+
+static int until_next_deadline(const struct keeper *k)
+{
+	int64_t next = INT64_MAX;
+	for (size_t i = 0, seen = 0; i < KEEPER_MAX_RUNS && seen < k->count; i++) {
+		const struct run *run = k->runs[i];
+		if (!run)
+			continue;
+		seen++;
+		next = run->deadline_us < next ? run->deadline_us : next;
+		if (is_metered(run) && run->sample_at_us < next)
+			next = run->sample_at_us;
+	}
+	if (next == INT64_MAX)
+		return -1;
+	int64_t wait_us = next - clock_now_us();
+	return wait_us <= 0 ? 0 : wait_us > 3600000000 ? 3600000 : (int)((wait_us + 999) / 1000);
+}
+
+static void on_time(struct keeper *k)
+{
+	int64_t now = clock_now_us();
+	for (size_t i = 0; i < KEEPER_MAX_RUNS && k->count > 0; i++) {
+		struct run *run = k->runs[i];
+		if (run && is_metered(run) && run->sample_at_us <= now) {
+			enum kill_reason over = run_sample(run, now);
+			if (over != KILL_NONE)
+				run_event(run, EV_LIMIT, over);
+		}
+		if (k->runs[i] && run->deadline_us <= now)
+			run_event(run, EV_TIMER, KILL_NONE);
+	}
+}
+
+static bool is_reaper(const struct keeper *k, pid_t pid)
+{
+	for (size_t i = 0; i < KEEPER_MAX_RUNS; i++)
+		if (k->runs[i] && k->runs[i]->reaper == pid)
+			return true;
+	return false;
+}
+
+/* Children that are no reaper of ours were left by a reaper that was killed. As they die their own children become ours. */
+void keeper_kill_strays(struct keeper *k)
+{
+	bool found = true;
+	for (int round = 0; found && round < 1000; round++) {
+		pid_t children[256];
+		size_t count = children_list(children, COUNT_OF(children));
+		found = false;
+		for (size_t i = 0; i < count; i++)
+			if (!is_reaper(k, children[i])) {
+				found = true;
+				kill(children[i], SIGKILL);
+				waitpid(children[i], NULL, WNOHANG);
+			}
+	}
+}
+
+/* The host is gone: nobody waits for outcomes, but nothing may be left. */
+static void end_all(struct keeper *k)
+{
+	for (size_t i = 0; i < KEEPER_MAX_RUNS && k->count > 0; i++) {
+		struct run *run = k->runs[i];
+		if (!run)
+			continue;
+		if (run->reason == KILL_NONE)
+			run->reason = KILL_MANUAL;
+		run->plan.limits.grace_ms = run->plan.limits.drain_ms = 0;
+		run->streams[0].kind = run->streams[1].kind = SINK_GONE;
+		run_event(run, EV_CANCEL, KILL_MANUAL);
+	}
+}
+
+static void serve(struct keeper *k)
+{
+	bool ending = false;
+	while (!k->host_gone || k->count > 0) {
+		if (k->host_gone && !ending) {
+			ending = true;
+			epoll_ctl(k->epoll, EPOLL_CTL_DEL, k->host, NULL);
+			end_all(k);
+			continue;
+		}
+		struct epoll_event events[64];
+		int count = epoll_wait(k->epoll, events, COUNT_OF(events), until_next_deadline(k));
+		for (int i = 0; i < count; i++)
+			dispatch(k, &events[i]);
+		on_time(k);
+	}
+}
+
+/* The caller's environment must not be readable in /proc/PID/environ of keeper and reaper: it is our own memory. */
+static void forget_environment(void)
+{
+	for (char **entry = environ; entry && *entry; entry++)
+		explicit_bzero(*entry, strlen(*entry));
+	environ = NULL;
+}
+
+static void become_keeper(void)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL); /* nothing but SIGKILL ends a keeper; epoll tells it everything */
+	forget_environment();
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_NAME, "cordon-keeper");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	setsid(); /* out of reach of the terminal's signals, and of what the run could do to its session */
+	if (chdir("/") < 0)
+		_exit(125);
+}
+
+_Noreturn void keeper_main(int socket)
+{
+	become_keeper();
+	static struct keeper k; /* large, and of one process only */
+	k.host = socket;
+	k.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (k.epoll < 0 || watch(&k, socket, EPOLLIN, tag(NULL, SOURCE_HOST)) < 0)
+		_exit(125);
+	serve(&k);
+	_exit(0);
+}
+
+int keeper_fork(int socket, int *ret_pidfd)
+{
+	int pidfd = -1;
+	long pid = syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
+	if (pid < 0)
+		return -errno;
+	if (pid > 0) {
+		*ret_pidfd = pidfd;
+		return (int)pid;
+	}
+	/* Only the socket is ours: the caller's descriptors come with each plan. */
+	if (socket > 3 && dup3(socket, 3, O_CLOEXEC) < 0)
+		_exit(125);
+	syscall(SYS_close_range, 4, ~0u, 0);
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	for (int fd = 0; fd < 3; fd++)
+		if (open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
+			_exit(125);
+	keeper_main(3);
+}

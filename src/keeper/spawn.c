@@ -1,0 +1,179 @@
+/* The keeper's side of a start: pipes, the private directory, the clone. */
+#include "keeper/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/scope.h"
+
+/* Everything that a start opens and the keeper does not keep. */
+struct spawning {
+	int status[2];
+	int out[2];
+	int err[2];
+};
+
+static void spawning_done(struct spawning *s)
+{
+	int *all[] = { &s->status[0], &s->status[1], &s->out[0], &s->out[1], &s->err[0], &s->err[1] };
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		fd_done(all[i]);
+}
+
+/* A pipe whose reading end is ours and never blocks us; the command's end is an ordinary blocking one. */
+static int open_pipe(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	return fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+static int do_keeper_ops(struct run *run, uint64_t *ret_namespaces, struct err *e)
+{
+	for (size_t i = 0; i < run->plan.op_count; i++) {
+		const struct op *op = &run->plan.ops[i];
+		if (op->kind == OP_NAMESPACES)
+			*ret_namespaces = op->u.NAMESPACES.flags;
+		if (op->kind == OP_PRIVATE_DIR)
+			TRY(private_dir_make(op->u.PRIVATE_DIR.path, (uint32_t)op->u.PRIVATE_DIR.uid,
+					     (uint32_t)op->u.PRIVATE_DIR.gid, &run->private_dir, e));
+	}
+	return 0;
+}
+
+/* The named descriptors follow the three standard ones; their numbers travel as the plan's DESCRIPTORS op counts them and in
+ * SANDBOX order: the host sends pairs (number, descriptor) and names the numbers in front of the plan. */
+static void fill_entry(struct entry *entry, struct run *run, const struct spawning *s, const int *fds, const int *targets,
+		       size_t fd_count)
+{
+	*entry = (struct entry){ .plan = &run->plan, .status = s->status[1], .ruleset = -1, .failed_op = -1 };
+	entry->own_pids = run->own_pids;
+	entry->fds[0] = fds[0];
+	entry->fds[1] = s->out[1];
+	entry->fds[2] = s->err[1];
+	for (size_t i = 0; i < 3; i++)
+		entry->targets[i] = (int)i;
+	entry->fd_count = 3;
+	for (size_t i = 3; i < fd_count; i++) {
+		entry->fds[entry->fd_count] = fds[i];
+		entry->targets[entry->fd_count++] = targets[i - 3];
+	}
+}
+
+/* fork, with namespaces and a pidfd. Not clone3: container managers' filters answer it with ENOSYS. */
+static pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd)
+{
+	int pidfd = -1;
+	long pid = syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
+	if (pid < 0)
+		return -errno;
+	if (pid > 0)
+		*ret_pidfd = pidfd;
+	return (pid_t)pid;
+}
+
+static int start_reaper(struct run *run, struct entry *entry, uint64_t namespaces, struct err *e)
+{
+	run->started_us = clock_now_us();
+	pid_t pid = clone_reaper(namespaces, &run->pidfd);
+	if (pid == 0)
+		reaper_main(entry);
+	if (pid < 0) {
+		err_set(e, namespaces ? ERR_UNSUPPORTED : ERR_IO, -pid, "namespaces", "cannot start a process%s",
+			namespaces ? " in namespaces of its own" : "");
+		return err_hint(e, pid, "`cordon doctor` says what this host allows");
+	}
+	run->reaper = pid;
+	return 0;
+}
+
+int run_spawn(struct run *run, const int *fds, const int *targets, size_t fd_count, struct err *e)
+{
+	uint64_t namespaces = 0;
+	TRY(do_keeper_ops(run, &namespaces, e));
+	run->own_pids = namespaces & CLONE_NEWPID;
+
+	autoclean(spawning_done) struct spawning s = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	int opened = open_pipe(s.status);
+	if (opened == 0)
+		opened = open_pipe(s.out);
+	if (opened == 0)
+		opened = open_pipe(s.err);
+	if (opened < 0)
+		return err_set(e, ERR_IO, -opened, "pipes", "cannot make a pipe");
+
+	struct entry entry;
+	fill_entry(&entry, run, &s, fds, targets, fd_count);
+	TRY(start_reaper(run, &entry, namespaces, e));
+	run->status = TAKE_FD(s.status[0]);
+	stream_open(&run->streams[0], TAKE_FD(s.out[0]), fds[1]);
+	stream_open(&run->streams[1], TAKE_FD(s.err[0]), fds[2]);
+	return 0;
+}
+
+/* What an op was about, for the message: its first string, if it has one. */
+static const char *subject(const struct op *op)
+{
+	const char *text = NULL;
+#define F_U64(name)
+#define F_STR(name) text = text ? text : f->name;
+#define F_BLOB(name)
+#define OP(kind, stage, fields, words)                                                                                             \
+	case OP_##kind: {                                                                                                          \
+		__auto_type f = &op->u.kind;                                                                                       \
+		(void)f;                                                                                                           \
+		fields                                                                                                             \
+	} break;
+	switch (op->kind) {
+#include "plan/op.def"
+	case OP_COUNT:
+		break;
+	}
+#undef OP
+#undef F_U64
+#undef F_STR
+#undef F_BLOB
+	return text;
+}
+
+/* exec tells its reasons by errno; the tool's exit status tells them apart. */
+static void describe_exec(struct run *run, const char *program, int errnum)
+{
+	bool missing = errnum == ENOENT || errnum == ENOTDIR;
+	err_set(&run->err, missing ? ERR_NOT_FOUND : ERR_NOT_EXECUTABLE, errnum, "exec", "cannot execute %s", program);
+	if (errnum == ENOENT)
+		err_hint(&run->err, 0, "if the file exists, the interpreter in its first line or its loader does not");
+	else if (errnum == EACCES)
+		err_hint(&run->err, 0, "it needs mode +x and a readable path: grant its directory with --read DIR");
+	else if (errnum == ENOEXEC)
+		err_hint(&run->err, 0, "a script needs a first line such as #!/bin/sh");
+}
+
+void run_describe_failure(struct run *run, const struct report *report)
+{
+	if (report->op < 0 || (size_t)report->op >= run->plan.op_count) {
+		err_set(&run->err, ERR_INTERNAL, report->errnum, "reaper", "the reaper failed at an unknown step");
+		return;
+	}
+	const struct op *op = &run->plan.ops[report->op];
+	const char *about = subject(op);
+	if (op->kind == OP_EXEC) {
+		describe_exec(run, about, report->errnum);
+		return;
+	}
+	const struct op_row *row = plan_op_row(op->kind);
+	bool namespaces = op->kind < OP_DROP_BOUNDING || op->kind == OP_OWN_USER_NS;
+	err_set(&run->err, namespaces ? ERR_UNSUPPORTED : ERR_IO, report->errnum, row->name, "cannot set up \"%s\"%s%s", row->text,
+		about ? " for " : "", about ? about : "");
+	err_hint(&run->err, 0, "nothing was run; `cordon doctor` says what this host allows");
+}

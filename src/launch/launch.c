@@ -1,0 +1,349 @@
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/scope.h"
+#include "base/str.h"
+#include "wire/frame.h"
+
+struct launch {
+	struct launcher *launcher;
+	struct launch *next;
+	uint64_t number;
+	int captured[2]; /* memfds, or -1 */
+	launch_listener listener;
+	void *context;
+	bool over;
+	struct outcome outcome;
+};
+
+struct launcher {
+	struct launcher_options options;
+	int socket; /* -1: no keeper */
+	int pidfd;
+	int pid;
+	uint64_t last_number;
+	struct launch *runs;
+};
+
+void outcome_done(struct outcome *o)
+{
+	buf_done(&o->captured[0]);
+	buf_done(&o->captured[1]);
+}
+
+int launcher_open(const struct launcher_options *options, struct launcher **ret, struct err *e)
+{
+	struct launcher *l = calloc(1, sizeof *l);
+	if (!l)
+		return err_nomem(e);
+	l->options = *options;
+	l->socket = l->pidfd = -1;
+	*ret = l;
+	return 0;
+}
+
+/* posix_spawn, so that a large host is not copied; the keeper finds its socket as descriptor 3 and no environment. */
+static int spawn_keeper(const char *path, int socket, int *ret_pid)
+{
+	char *argv[] = { (char *)(uintptr_t) "cordon-keeper", NULL }, *env[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t all, none;
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+	posix_spawn_file_actions_adddup2(&actions, socket, 3);
+	posix_spawn_file_actions_adddup2(&actions, 0, 1);
+	posix_spawn_file_actions_adddup2(&actions, 0, 2);
+	posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+	pid_t pid;
+	int errnum = posix_spawn(&pid, path, &actions, &attributes, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	if (errnum)
+		return -errnum;
+	*ret_pid = pid;
+	return 0;
+}
+
+static int start_program(struct launcher *l, int socket, struct err *e)
+{
+	/* adddup2 of a descriptor onto itself keeps CLOEXEC; out of the way with it. */
+	autoclean(fd_done) int moved = fcntl(socket, F_DUPFD_CLOEXEC, 10);
+	if (moved < 0)
+		return err_set(e, ERR_IO, errno, "keeper", "cannot copy a descriptor");
+	int pid;
+	int spawned = spawn_keeper(l->options.keeper_path, moved, &pid);
+	if (spawned < 0) {
+		err_set(e, ERR_IO, -spawned, "keeper", "cannot execute the keeper %s", l->options.keeper_path);
+		return err_hint(e, spawned, "install cordon, or name the keeper with CORDON_KEEPER");
+	}
+	l->pid = pid;
+	l->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return 0;
+}
+
+static int start_keeper(struct launcher *l, struct err *e)
+{
+	int pair[2];
+	int made = wire_pair(pair);
+	if (made < 0)
+		return err_set(e, ERR_IO, -made, "keeper", "cannot make a socket pair");
+	autoclean(fd_done) int ours = pair[0];
+	autoclean(fd_done) int theirs = pair[1];
+	if (l->options.start_keeper) {
+		int pid = l->options.start_keeper(theirs, &l->pidfd);
+		if (pid < 0)
+			return err_set(e, ERR_IO, -pid, "keeper", "cannot start the keeper");
+		l->pid = pid;
+	} else {
+		TRY(start_program(l, theirs, e));
+	}
+	l->socket = TAKE_FD(ours);
+	return 0;
+}
+
+/* Close our end; the keeper then kills and cleans what is left, and goes. */
+static void let_go(struct launcher *l)
+{
+	if (l->socket < 0)
+		return;
+	fd_done(&l->socket);
+	fd_done(&l->pidfd);
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void launcher_close(struct launcher **l)
+{
+	if (!*l)
+		return;
+	let_go(*l);
+	free(*l);
+	*l = NULL;
+}
+
+static int send_start(struct launcher *l, const struct launch *run, const struct plan *plan, const struct launch_fds *fds)
+{
+	struct wire_writer w = { BUF_MAX(WIRE_MAX_PAYLOAD) };
+	wire_put_u64(&w, run->number);
+	wire_put_u32(&w, (uint32_t)fds->named_count);
+	for (size_t i = 0; i < fds->named_count; i++)
+		wire_put_u32(&w, (uint32_t)fds->named_numbers[i]);
+	plan_encode(plan, &w);
+	int all[WIRE_MAX_FDS] = { fds->input };
+	for (size_t i = 0; i < 2; i++)
+		all[1 + i] = fds->output[i] >= 0 ? fds->output[i] : run->captured[i];
+	for (size_t i = 0; i < fds->named_count; i++)
+		all[3 + i] = fds->named[i];
+	int sent = wire_send(l->socket, WIRE_START, &w, all, 3 + fds->named_count);
+	buf_done(&w.out);
+	return sent;
+}
+
+static int open_captures(struct launch *run, const struct launch_fds *fds)
+{
+	static const char *const names[] = { "cordon-stdout", "cordon-stderr" };
+	for (size_t i = 0; i < 2; i++) {
+		if (fds->output[i] >= 0)
+			continue;
+		run->captured[i] = memfd_create(names[i], MFD_CLOEXEC);
+		if (run->captured[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void launch_free(struct launch *run)
+{
+	fd_done(&run->captured[0]);
+	fd_done(&run->captured[1]);
+	outcome_done(&run->outcome);
+	free(run);
+}
+
+int launch_start(struct launcher *l, const struct plan *plan, const struct launch_fds *fds, launch_listener listener, void *context,
+		 struct launch **ret, struct err *e)
+{
+	if (l->socket < 0)
+		TRY(start_keeper(l, e));
+	struct launch *run = calloc(1, sizeof *run);
+	if (!run)
+		return err_nomem(e);
+	*run = (struct launch){ .launcher = l, .number = ++l->last_number, .captured = { -1, -1 }, .listener = listener };
+	run->context = context;
+	int result = open_captures(run, fds);
+	if (result == 0)
+		result = send_start(l, run, plan, fds);
+	if (result < 0) {
+		launch_free(run);
+		return err_set(e, ERR_IO, -result, "keeper", "cannot hand the plan to the keeper");
+	}
+	run->next = l->runs;
+	l->runs = run;
+	*ret = run;
+	return 0;
+}
+
+static int read_capture(int fd, bool cut, struct buf *ret)
+{
+	if (fd < 0)
+		return 0;
+	off_t size = lseek(fd, 0, SEEK_END);
+	if (size < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	struct buf bytes = BUF_MAX((size_t)size);
+	int result = fd_read_all(fd, &bytes);
+	if (result < 0) {
+		buf_done(&bytes);
+		return result;
+	}
+	/* A limit may fall into a character whose start was delivered before: text stays text. */
+	size_t whole = str_utf8_prefix(buf_text(&bytes), bytes.size);
+	if (cut && whole < bytes.size && bytes.size - whole < 4)
+		bytes.size = whole;
+	*ret = bytes;
+	return 0;
+}
+
+static enum outcome_kind kind_of(const struct wire_ended *m)
+{
+	if (m->err.code != ERR_NONE)
+		return OUTCOME_FAILED;
+	if (m->reason != KILL_NONE)
+		return OUTCOME_KILLED;
+	return WIFSIGNALED(m->wait_status) ? OUTCOME_SIGNALED : OUTCOME_EXITED;
+}
+
+static void conclude(struct launch *run, const struct wire_ended *m)
+{
+	struct outcome *o = &run->outcome;
+	*o = (struct outcome){
+		.kind = kind_of(m),
+		.exit_code = m->started && WIFEXITED(m->wait_status) ? WEXITSTATUS(m->wait_status) : -1,
+		.signal = m->started && WIFSIGNALED(m->wait_status) ? WTERMSIG(m->wait_status) : 0,
+		.reason = m->reason,
+		.cut = { m->cut[0], m->cut[1] },
+		.usage = m->usage,
+		.duration_us = m->duration_us,
+		.err = m->err,
+	};
+	if (o->kind == OUTCOME_KILLED && o->exit_code >= 0 && o->reason != KILL_NONE && !m->started)
+		o->exit_code = -1;
+	for (size_t i = 0; i < 2; i++) {
+		int result = read_capture(run->captured[i], o->cut[i], &o->captured[i]);
+		if (result < 0 && o->err.code == ERR_NONE) {
+			err_set(&o->err, ERR_IO, -result, "output", "cannot read the captured output");
+			o->kind = OUTCOME_FAILED;
+		}
+	}
+	run->over = true;
+	if (run->listener)
+		run->listener(run->context, LAUNCH_ENDED, o->reason);
+}
+
+static struct launch *find(struct launcher *l, uint64_t number)
+{
+	for (struct launch *run = l->runs; run; run = run->next)
+		if (run->number == number && !run->over)
+			return run;
+	return NULL;
+}
+
+static void on_frame(struct launcher *l, const struct wire_frame *frame)
+{
+	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
+	if (frame->type == WIRE_ENDED) {
+		struct wire_ended ended;
+		wire_get_ended(&r, &ended);
+		struct launch *run = wire_reader_finished(&r) ? find(l, ended.run) : NULL;
+		if (run)
+			conclude(run, &ended);
+		return;
+	}
+	struct launch *run = find(l, wire_get_u64(&r));
+	uint32_t reason = wire_get_u32(&r);
+	if (!run || r.bad || reason >= KILL_COUNT || !run->listener)
+		return;
+	run->listener(run->context, frame->type == WIRE_STARTED ? LAUNCH_STARTED : LAUNCH_KILLING, (enum kill_reason)reason);
+}
+
+/* The keeper is gone: so is everything it kept, by parent-death signals. Every run that was under way has failed. */
+static void on_loss(struct launcher *l)
+{
+	let_go(l);
+	for (struct launch *run = l->runs; run; run = run->next) {
+		if (run->over)
+			continue;
+		struct wire_ended lost = { .started = false };
+		err_set(&lost.err, ERR_INTERNAL, 0, "keeper", "the keeper ended unexpectedly; the run was killed with it");
+		conclude(run, &lost);
+	}
+}
+
+int launcher_dispatch(struct launcher *l)
+{
+	while (l->socket >= 0) {
+		autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
+		int got = wire_receive(l->socket, WIRE_KEEPER, &frame);
+		if (got == -EAGAIN)
+			return 0;
+		if (got <= 0) {
+			on_loss(l);
+			return 0;
+		}
+		on_frame(l, &frame);
+	}
+	return 0;
+}
+
+int launcher_fd(const struct launcher *l)
+{
+	return l->socket;
+}
+
+int launch_cancel(struct launch *run)
+{
+	if (run->over || run->launcher->socket < 0)
+		return 0;
+	struct wire_writer w = { BUF_MAX(16) };
+	wire_put_u64(&w, run->number);
+	int sent = wire_send(run->launcher->socket, WIRE_CANCEL, &w, NULL, 0);
+	buf_done(&w.out);
+	return sent;
+}
+
+const struct outcome *launch_outcome(const struct launch *run)
+{
+	return run->over ? &run->outcome : NULL;
+}
+
+void launch_done(struct launch **run)
+{
+	if (!*run)
+		return;
+	launch_cancel(*run);
+	struct launch **at = &(*run)->launcher->runs;
+	while (*at && *at != *run)
+		at = &(*at)->next;
+	if (*at)
+		*at = (*run)->next;
+	launch_free(*run);
+	*run = NULL;
+}

@@ -1,0 +1,47 @@
+/* The host's side of a keeper: start it, send it plans, gather what it says, make outcomes.
+ *
+ * One launcher, one keeper, one thread at a time. The keeper's end of everything is its own process: if the host stops
+ * dispatching, limits hold all the same. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "launch/outcome.h"
+#include "plan/plan.h"
+
+struct launcher;
+
+struct launcher_options {
+	int (*start_keeper)(int socket, int *ret_pidfd); /* NULL: execute keeper_path */
+	const char *keeper_path;
+};
+
+int launcher_open(const struct launcher_options *options, struct launcher **ret, struct err *e);
+void launcher_close(struct launcher **l); /* ends every run; returns when the keeper has cleaned up */
+
+/* Descriptors of a run. Borrowed: the keeper gets copies. */
+struct launch_fds {
+	int input;
+	int output[2]; /* where stdout and stderr go; -1: captured for the outcome */
+	const int *named;
+	const int *named_numbers;
+	size_t named_count;
+};
+
+/* What happens to a run; called from dispatch only. */
+enum launch_event { LAUNCH_STARTED, LAUNCH_KILLING, LAUNCH_ENDED };
+typedef void (*launch_listener)(void *context, enum launch_event event, enum kill_reason reason);
+
+struct launch;
+
+/* A keeper that died before is replaced by a new one. */
+int launch_start(struct launcher *l, const struct plan *plan, const struct launch_fds *fds, launch_listener listener, void *context,
+		 struct launch **ret, struct err *e);
+int launch_cancel(struct launch *run);
+const struct outcome *launch_outcome(const struct launch *run); /* NULL until it is over */
+void launch_done(struct launch **run);                          /* cancels it if it still runs */
+
+int launcher_fd(const struct launcher *l); /* -1 while there is no keeper */
+int launcher_dispatch(struct launcher *l); /* never blocks */
