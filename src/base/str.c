@@ -82,7 +82,8 @@ static bool is_control(const unsigned char *sequence, size_t size)
 		return sequence[0] == 0xc2 && sequence[1] < 0xa0;
 	if (size != 3 || sequence[0] != 0xe2)
 		return false;
-	return (sequence[1] == 0x80 && ((sequence[2] >= 0xa8 && sequence[2] <= 0xae) || sequence[2] == 0x8e || sequence[2] == 0x8f)) ||
+	return (sequence[1] == 0x80 &&
+		((sequence[2] >= 0xa8 && sequence[2] <= 0xae) || sequence[2] == 0x8e || sequence[2] == 0x8f)) ||
 	       (sequence[1] == 0x81 && sequence[2] >= 0xa6 && sequence[2] <= 0xa9);
 }
 
@@ -204,10 +205,9 @@ static int parse_with_units(const char *text, const struct unit *units, size_t c
 int str_parse_size(const char *text, int64_t unit, int64_t *ret_bytes)
 {
 	const struct unit units[] = {
-		{ "", unit },          { "b", 1 },
-		{ "k", 1LL << 10 },    { "kb", 1LL << 10 }, { "kib", 1LL << 10 }, { "m", 1LL << 20 },
-		{ "mb", 1LL << 20 },   { "mib", 1LL << 20 }, { "g", 1LL << 30 },   { "gb", 1LL << 30 },
-		{ "gib", 1LL << 30 },  { "t", 1LL << 40 },  { "tb", 1LL << 40 },  { "tib", 1LL << 40 },
+		{ "", unit },         { "b", 1 },          { "k", 1LL << 10 },   { "kb", 1LL << 10 },  { "kib", 1LL << 10 },
+		{ "m", 1LL << 20 },   { "mb", 1LL << 20 }, { "mib", 1LL << 20 }, { "g", 1LL << 30 },   { "gb", 1LL << 30 },
+		{ "gib", 1LL << 30 }, { "t", 1LL << 40 },  { "tb", 1LL << 40 },  { "tib", 1LL << 40 },
 	};
 	return parse_with_units(text, units, COUNT_OF(units), ret_bytes);
 }
