@@ -4,10 +4,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/scope.h"
 #include "base/str.h"
 
@@ -46,91 +44,112 @@ static int make_absolute(const char *path, const char *base, const char *home, c
 	return 0;
 }
 
+/* Both fields are bounded by their arrays; a path that outgrows them is -ENAMETOOLONG, as in the kernel. */
 struct walk {
-	struct buf done;  /* resolved so far: "" means the root */
-	struct buf rest;  /* still to do */
+	char done[PATH_MAX]; /* resolved so far: "" means the root */
+	size_t done_size;
+	char rest[2 * PATH_MAX]; /* still to do, from `next` on */
+	const char *next;
 	int links_left;
-	bool missing;     /* the rest does not exist */
+	bool missing; /* what follows does not exist */
 };
 
-static void pop(struct buf *done)
+static void cut_done(struct walk *w, size_t size)
 {
-	const char *slash = strrchr(buf_text(done), '/');
-	if (slash) {
-		done->size = (size_t)(slash - done->data);
-		done->data[done->size] = '\0';
-	}
+	w->done_size = size;
+	w->done[size] = '\0';
 }
 
-/* A link: its target takes the place of the name at the front of the rest. */
-static int follow(struct walk *w, const char *rest)
+static void pop(struct walk *w)
 {
-	char target[PATH_MAX];
-	ssize_t length = readlink(buf_text(&w->done), target, sizeof target - 1);
-	if (length < 0)
-		return -errno;
-	if (--w->links_left < 0)
-		return -ELOOP;
-	target[length] = '\0';
-	autoclean(buf_done) struct buf next = BUF_MAX(2 * PATH_MAX);
-	buf_add_text(&next, target);
-	buf_add_text(&next, "/");
-	buf_add_text(&next, rest);
-	TRY(buf_check(&next) < 0 ? -ENAMETOOLONG : 0);
-	if (target[0] == '/')
-		w->done.size = 0, w->done.data[0] = '\0';
-	else
-		pop(&w->done);
-	struct buf old = w->rest;
-	w->rest = next;
-	next = old;
+	const char *slash = strrchr(w->done, '/');
+	if (slash)
+		cut_done(w, (size_t)(slash - w->done));
+}
+
+static int push(struct walk *w, const char *name, size_t length)
+{
+	if (length > sizeof w->done - 2 - w->done_size)
+		return -ENAMETOOLONG;
+	w->done[w->done_size] = '/';
+	memcpy(w->done + w->done_size + 1, name, length);
+	cut_done(w, w->done_size + 1 + length);
 	return 0;
 }
 
-static int step(struct walk *w, const char *name, size_t length, const char *rest)
+/* The name just pushed is a link to `target`, which takes its place in front of the rest. */
+static int follow(struct walk *w, const char *target, size_t length)
 {
-	if (length == 0 || (length == 1 && name[0] == '.')) {
-		autoclean(free_done) char *tail = strdup(rest);
-		if (!tail)
-			return -ENOMEM;
-		w->rest.size = 0;
-		buf_add_text(&w->rest, tail);
+	size_t rest = strlen(w->next);
+	if (--w->links_left < 0)
+		return -ELOOP;
+	if (length + 1 + rest >= sizeof w->rest)
+		return -ENAMETOOLONG;
+	memmove(w->rest + length + 1, w->next, rest + 1);
+	memcpy(w->rest, target, length);
+	w->rest[length] = '/';
+	w->next = w->rest;
+	if (target[0] == '/')
+		cut_done(w, 0);
+	else
+		pop(w);
+	return 0;
+}
+
+/* One call a name: readlink tells links, other files (EINVAL) and what is not there apart. */
+static int step(struct walk *w, const char *name, size_t length)
+{
+	if (length == 0 || (length == 1 && name[0] == '.'))
 		return 0;
-	}
 	if (length == 2 && name[0] == '.' && name[1] == '.') {
 		if (w->missing)
 			return -ENOENT;
-		pop(&w->done);
-	} else {
-		buf_add_text(&w->done, "/");
-		buf_add(&w->done, name, length);
-		TRY(buf_check(&w->done) < 0 || w->done.size >= PATH_MAX ? -ENAMETOOLONG : 0);
-		struct stat st;
-		if (!w->missing && lstat(buf_text(&w->done), &st) < 0) {
-			if (errno != ENOENT && errno != EACCES && errno != ENOTDIR)
-				return -errno;
-			w->missing = true;
-		} else if (!w->missing && S_ISLNK(st.st_mode)) {
-			autoclean(free_done) char *tail = strdup(rest);
-			return tail ? follow(w, tail) : -ENOMEM;
-		}
+		pop(w);
+		return 0;
 	}
-	autoclean(free_done) char *tail = strdup(rest);
-	if (!tail)
-		return -ENOMEM;
-	w->rest.size = 0;
-	buf_add_text(&w->rest, tail);
+	TRY(push(w, name, length));
+	if (w->missing)
+		return 0;
+	char target[PATH_MAX];
+	ssize_t got = readlink(w->done, target, sizeof target);
+	if (got == sizeof target)
+		return -ENAMETOOLONG;
+	if (got >= 0)
+		return follow(w, target, (size_t)got);
+	if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
+		w->missing = true;
+	else if (errno != EINVAL)
+		return -errno;
 	return 0;
 }
 
-static int walk(struct walk *w)
+int path_resolve_below(const char *path, const char *root, char **ret, bool *ret_missing)
 {
-	while (w->rest.size > 0) {
-		const char *name = buf_text(&w->rest);
-		size_t length = strcspn(name, "/");
-		const char *rest = name[length] ? name + length + 1 : name + length;
-		TRY(step(w, name, length, rest));
+	struct walk w; /* set field by field: zeroing the arrays would cost more than the walk */
+	w.links_left = 40;
+	w.missing = false;
+	cut_done(&w, 0);
+	if (!path[0])
+		return -ENOENT;
+	if (path[0] != '/' && root[1])
+		TRY(push(&w, root + 1, strlen(root + 1)));
+	size_t length = strlen(path);
+	if (length >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(w.rest, path, length + 1);
+	w.next = w.rest;
+	while (*w.next) {
+		const char *name = w.next;
+		size_t size = strcspn(name, "/");
+		w.next = name + size + (name[size] == '/');
+		TRY(step(&w, name, size));
 	}
+	char *resolved = strdup(w.done_size ? w.done : "/");
+	if (!resolved)
+		return -ENOMEM;
+	*ret = resolved;
+	if (ret_missing)
+		*ret_missing = w.missing;
 	return 0;
 }
 
@@ -140,19 +159,7 @@ int path_resolve(const char *path, const char *base, const char *home, char **re
 		return err_set(e, ERR_USAGE, EINVAL, "path", "an empty path");
 	autoclean(free_done) char *absolute = NULL;
 	TRY(make_absolute(path, base, home, &absolute, e));
-	struct walk w = { .done = BUF_MAX(2 * PATH_MAX), .rest = BUF_MAX(2 * PATH_MAX), .links_left = 40 };
-	buf_add_text(&w.done, "");
-	buf_add_text(&w.rest, absolute);
-	int result = buf_check(&w.rest) < 0 ? -ENAMETOOLONG : walk(&w);
-	if (result == 0) {
-		char *resolved = w.done.size ? buf_take(&w.done) : strdup("/");
-		if (resolved)
-			*ret = resolved;
-		else
-			result = -ENOMEM;
-	}
-	buf_done(&w.done);
-	buf_done(&w.rest);
+	int result = path_resolve_below(absolute, "/", ret, NULL);
 	if (result < 0)
 		err_set(e, ERR_USAGE, -result, "path", "cannot resolve the path \"%s\"", path);
 	return result;

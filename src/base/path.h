@@ -10,6 +10,10 @@
  * behind a missing part is refused. `~` and `~/…` mean $HOME (`home`; NULL refuses them). The caller frees. */
 int path_resolve(const char *path, const char *base, const char *home, char **ret, struct err *e);
 
+/* The same for a caller that has many paths below one directory: `root` is resolved already and is not walked again, `~` is a
+ * name like others, and *ret_missing (may be NULL) says whether a tail does not exist, or cannot be looked at. -errno. */
+int path_resolve_below(const char *path, const char *root, char **ret, bool *ret_missing);
+
 /* Is `path` the same as `root` or below it? Both must be resolved. "/" holds everything. */
 bool path_is_within(const char *path, const char *root);
 

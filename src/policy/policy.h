@@ -8,8 +8,9 @@
  * is not set leaves the base's value. The order and the meet look at values only where both sides state them: a field that
  * one side leaves open is no ceiling. A *resolved* policy has every field set and every path absolute.
  *
- * Special paths, expanded when the policy is resolved: "@system" (the system directories that any program needs, see
- * profiles.def), "." and other relative paths (below the working directory), "~" (the home directory).
+ * Special paths, expanded when the policy is resolved: "@system" in allowedReadPaths (what any program needs, see system.def),
+ * "@credentials" in deniedPaths (keys and tokens, see credentials.def), "~" (the home directory). Relative paths are below
+ * the working directory of the run; those of a project's file are below the directory of that file.
  *
  * {0} is the layer that states nothing. Everything is owned by the policy; policy_done() frees it. */
 #pragma once
@@ -97,6 +98,9 @@ struct policy {
 void policy_done(struct policy *p);
 int policy_copy(const struct policy *from, struct policy *ret); /* -ENOMEM */
 
+/* Entries that one list may have: policies are compared pair by pair, and some come from people nobody trusts. */
+#define POLICY_MAX_ENTRIES 1024
+
 /* ---- names ---- */
 const char *policy_level_name(enum policy_level level);
 int policy_level_parse(const char *text, enum policy_level *ret, struct err *e);
@@ -108,6 +112,9 @@ const char *policy_profile_name(size_t index);
 const char *policy_profile_summary(size_t index);
 int policy_profile(const char *name, struct policy *ret, struct err *e); /* unknown: ERR_USAGE with the nearest name */
 
+/* The devices of "@system": harmless ones, which have to be writable, too. Granted wherever "@system" is readable. */
+const char *const *policy_system_devices(size_t *ret_count);
+
 /* ---- JSON (strict; errors name the file, the JSON path, and a remedy) ---- */
 int policy_from_json(const char *text, size_t length, const char *file, struct policy *ret, struct err *e);
 int policy_from_file(const char *path, struct policy *ret, struct err *e);
@@ -115,18 +122,22 @@ int policy_to_json(const struct policy *p, struct buf *out); /* only the fields 
 int policy_schema(struct buf *out);                          /* the JSON Schema of a policy file, from the tables */
 
 /* ---- the lattice ---- */
-/* Lay `over` on `*base`: fields that it sets replace; path lists, environment, passEnvironment and blockedCommands add. */
+/* Lay `over` on `*base`: fields that it sets replace; path lists, environment, passEnvironment and blockedCommands add.
+ * No network takes the hosts of the base along. */
 int policy_overlay(struct policy *base, const struct policy *over, struct err *e);
 
+/* The greatest policy that is within both. What the order is, field by field, stands in lattice.c. Paths must be resolved:
+ * meet and within refuse others (ERR_INTERNAL, -EINVAL), as two spellings of one place cannot be compared. */
 int policy_meet(const struct policy *a, const struct policy *b, struct policy *ret, struct err *e);
 
-/* 1 when a asks for nothing beyond b; else 0, and each excess is added to *excess (may be NULL) as one line of words:
- * "resourceLimits.maxMemoryMB: 512 is more than 256". -errno on failure. */
+/* 1 when a asks for nothing beyond b; else 0, and each excess is added to *excess (may be NULL) as one printable line:
+ * "resourceLimits.maxMemoryMB: 512 is more than 256". A field that b states and a leaves open asks for everything. -errno
+ * on failure. */
 int policy_within(const struct policy *a, const struct policy *b, struct strv *excess);
 
 /* ---- resolving ---- */
 struct policy_place {
-	const char *cwd;  /* absolute; what relative paths and the default working directory mean */
+	const char *cwd;  /* absolute; the default working directory, and what a relative one is relative to */
 	const char *home; /* what ~ means; may be NULL */
 };
 

@@ -1,0 +1,179 @@
+/* Paths as the kernel will see them: special ones expanded, relative ones placed, symlinks followed. */
+#include "policy/fields.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/scope.h"
+
+static const char *const system_paths[] = {
+#define SYSTEM(path, why) path,
+#define DEVICE(path, why) path,
+#include "policy/system.def"
+#undef SYSTEM
+#undef DEVICE
+};
+
+static const char *const system_devices[] = {
+#define SYSTEM(path, why)
+#define DEVICE(path, why) path,
+#include "policy/system.def"
+#undef SYSTEM
+#undef DEVICE
+};
+
+static const char *const credential_paths[] = {
+#define CREDENTIAL(path, why) path,
+#include "policy/credentials.def"
+#undef CREDENTIAL
+};
+
+const char *const *policy_system_devices(size_t *ret_count)
+{
+	*ret_count = COUNT_OF(system_devices);
+	return system_devices;
+}
+
+/* Where paths are resolved: both resolved themselves, so that they are not walked again for each of many paths. */
+struct origin {
+	const char *base;
+	const char *home; /* NULL: not known */
+};
+
+static bool is_home(const char *path)
+{
+	return path[0] == '~' && (path[1] == '\0' || path[1] == '/');
+}
+
+static int resolve_one(const char *path, const struct origin *from, char **ret, bool *ret_missing)
+{
+	if (!is_home(path))
+		return path_resolve_below(path, from->base, ret, ret_missing);
+	const char *below = path + 1 + strspn(path + 1, "/");
+	return path_resolve_below(*below ? below : ".", from->home, ret, ret_missing);
+}
+
+/* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
+static int add_rows(struct strv *to, const char *const *rows, size_t count, bool skip_missing, const struct origin *from)
+{
+	for (size_t i = 0; i < count; i++) {
+		autoclean(free_done) char *path = NULL;
+		bool missing;
+		if (is_home(rows[i]) && !from->home)
+			continue;
+		int result = resolve_one(rows[i], from, &path, &missing);
+		if (result == -ENOMEM)
+			return result;
+		if (result == 0 && !(missing && skip_missing))
+			TRY(strv_add_take(to, TAKE(path)));
+	}
+	return 0;
+}
+
+static int add_entry(struct strv *to, enum policy_field field, const char *entry, const struct origin *from, struct err *e)
+{
+	const char *hint, *problem = field_entry_problem(field, entry, &hint);
+	if (problem) {
+		err_set(e, ERR_USAGE, 0, "policy", "%s: \"%s\" %s", policy_field_name(field), entry, problem);
+		return hint ? err_hint(e, -EINVAL, "%s", hint) : -EINVAL;
+	}
+	if (strcmp(entry, "@system") == 0)
+		return add_rows(to, system_paths, COUNT_OF(system_paths), true, from);
+	if (strcmp(entry, "@credentials") == 0)
+		return add_rows(to, credential_paths, COUNT_OF(credential_paths), false, from);
+	if (is_home(entry) && !from->home) {
+		err_set(e, ERR_USAGE, 0, "policy", "%s: cannot expand \"%s\": HOME is not set to an absolute path",
+			policy_field_name(field), entry);
+		return err_hint(e, -EINVAL, "write the path in full, or set HOME");
+	}
+	char *path;
+	int result = resolve_one(entry, from, &path, NULL);
+	if (result < 0) {
+		err_set(e, ERR_USAGE, -result, "policy", "%s: cannot resolve \"%s\"", policy_field_name(field), entry);
+		return result == -ENOENT ? err_hint(e, result, "\"..\" behind a directory that does not exist leads nowhere") : result;
+	}
+	return strv_add_take(to, path);
+}
+
+static int resolve_list(struct policy *p, enum policy_field field, const struct origin *from, struct err *e)
+{
+	struct strv *list = field_list(&policy_fields[field], p);
+	autoclean(strv_done) struct strv resolved = { 0 };
+	for (size_t i = 0; i < list->n; i++) {
+		/* Filters of our own have names, not paths. */
+		bool plain = field == FIELD_SECCOMP && !seccomp_is_file(list->v[i]);
+		int result = plain ? strv_add(&resolved, list->v[i]) : add_entry(&resolved, field, list->v[i], from, e);
+		if (result == -ENOMEM)
+			return err_nomem(e);
+		TRY(result);
+	}
+	struct strv old = *list;
+	*list = resolved;
+	resolved = old;
+	return 0;
+}
+
+/* HOME resolved; what is not set, relative or not resolvable is no home. */
+static char *resolve_home(const char *home)
+{
+	char *resolved = NULL;
+	if (!home || home[0] != '/' || path_resolve_below(home, "/", &resolved, NULL) < 0)
+		return NULL;
+	return resolved;
+}
+
+int policy_resolve_lists(struct policy *p, const char *base, const char *home, struct err *e)
+{
+	autoclean(free_done) char *resolved_home = resolve_home(home);
+	struct origin from = { base, resolved_home };
+	TRY(resolve_list(p, FIELD_READ, &from, e));
+	TRY(resolve_list(p, FIELD_WRITE, &from, e));
+	TRY(resolve_list(p, FIELD_DENIED, &from, e));
+	TRY(resolve_list(p, FIELD_SECCOMP, &from, e));
+	paths_minimise(&p->read_paths);
+	paths_minimise(&p->write_paths);
+	paths_minimise(&p->denied_paths);
+	if (policy_has(p, FIELD_WRITE))
+		paths_subtract(&p->read_paths, &p->write_paths);
+	strv_sort_unique(&p->pass_environment);
+	strv_sort_unique(&p->allowed_commands);
+	strv_sort_unique(&p->blocked_commands);
+	seccomp_canonical(&p->seccomp);
+	for (size_t i = 0; i < p->allowed_hosts.n; i++) {
+		const char *hint, *problem = field_entry_problem(FIELD_HOSTS, p->allowed_hosts.v[i], &hint);
+		if (problem) {
+			err_set(e, ERR_USAGE, 0, "policy", "allowedHosts: \"%s\" %s", p->allowed_hosts.v[i], problem);
+			return err_hint(e, -EINVAL, "%s", hint);
+		}
+	}
+	return hosts_canonical(&p->allowed_hosts) < 0 ? err_nomem(e) : 0;
+}
+
+int policy_resolve_directory(struct policy *p, const struct policy_place *place, struct err *e)
+{
+	const char *wanted = policy_has(p, FIELD_CWD) && p->working_directory ? p->working_directory : place->cwd;
+	char *resolved;
+	TRY(path_resolve(wanted, place->cwd, place->home, &resolved, e));
+	free(p->working_directory);
+	p->working_directory = resolved;
+	p->set |= POLICY_BIT(FIELD_CWD);
+	struct stat st;
+	if (stat(resolved, &st) < 0) {
+		int errnum = errno;
+		err_set(e, ERR_USAGE, errnum, "policy", "the working directory %s", resolved);
+		return err_hint(e, -errnum, "name an existing directory with --cwd or workingDirectory");
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		err_set(e, ERR_USAGE, ENOTDIR, "policy", "the working directory %s", resolved);
+		return err_hint(e, -ENOTDIR, "name a directory with --cwd or workingDirectory");
+	}
+	return 0;
+}
+
+int policy_resolve_paths(struct policy *p, const struct policy_place *place, struct err *e)
+{
+	TRY(policy_resolve_directory(p, place, e));
+	return policy_resolve_lists(p, p->working_directory, place->home, e);
+}

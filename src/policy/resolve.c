@@ -1,0 +1,265 @@
+/* From the layers of a run to one resolved policy.
+ *
+ *   built-in profile  ←  user's file  ←  --profile files  ←  flags        laid over each other: these are the caller's own
+ *                     ∧  .cordon.json of the project                      untrusted: can only narrow
+ *                     ∧  /etc/cordon/policy.json                          the administrator's ceiling
+ *
+ * What the caller's layers state beyond the ceiling is refused, so that nobody believes to have what was taken away; what only
+ * the built-in profile has beyond it is cut in silence, as nobody asked for it. */
+#include "policy/fields.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/scope.h"
+#include "base/str.h"
+
+/* ---- files that have to belong to the right one ---- */
+
+enum trust {
+	TRUST_ROOT,  /* the administrator's: root's, writable by nobody else */
+	TRUST_OWNER, /* the user's: theirs or root's, writable by nobody else */
+	TRUST_NONE,  /* a project's: anybody's, but no symlink, which could make us read files for it */
+};
+
+static int check_owner(const char *path, const struct stat *st, enum trust trust, struct err *e)
+{
+	if (trust == TRUST_NONE)
+		return 0;
+	if (st->st_uid != 0 && (trust == TRUST_ROOT || st->st_uid != geteuid())) {
+		err_set(e, ERR_REFUSED, EPERM, "policy", "%s belongs to user %u", path, (unsigned)st->st_uid);
+		if (trust == TRUST_ROOT)
+			return err_hint(e, -EPERM, "it must belong to root: chown root %s", path);
+		return err_hint(e, -EPERM, "it must belong to you or to root: chown it, or remove it");
+	}
+	if (st->st_mode & 022) {
+		err_set(e, ERR_REFUSED, EPERM, "policy", "%s may be written by others than its owner", path);
+		return err_hint(e, -EPERM, "chmod go-w %s", path);
+	}
+	return 0;
+}
+
+/* 1 and the layer; 0 when there is no such file. Checked and read through one descriptor: nobody can swap it in between. */
+static int read_layer(const char *path, enum trust trust, struct policy *ret, struct err *e)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (trust == TRUST_NONE ? O_NOFOLLOW : 0);
+	autoclean(fd_done) int fd = open(path, flags);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 && errno == ELOOP) {
+		err_set(e, ERR_REFUSED, ELOOP, "policy", "%s is a symbolic link", path);
+		return err_hint(e, -ELOOP, "a project's policy has to be a file of its own: copy it there");
+	}
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, ERR_CONFIG, errno, "policy", "cannot read %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_CONFIG, EINVAL, "policy", "%s is no regular file", path);
+	TRY(check_owner(path, &st, trust, e));
+	autoclean(buf_done) struct buf text = BUF_MAX(JSON_MAX_BYTES);
+	int result = fd_read_all(fd, &text);
+	if (result < 0)
+		return err_set(e, ERR_CONFIG, -result, "policy", "cannot read %s", path);
+	TRY(policy_from_json(buf_text(&text), text.size, path, ret, e));
+	return 1;
+}
+
+/* ---- the caller's layers ---- */
+
+static bool is_file(const char *profile)
+{
+	return strchr(profile, '/') || str_ends(profile, ".json");
+}
+
+static int overlay_file(struct policy *base, const char *path, struct err *e)
+{
+	autoclean(policy_done) struct policy layer = { 0 };
+	TRY(policy_from_file(path, &layer, e));
+	return policy_overlay(base, &layer, e);
+}
+
+/* What the caller states, over nothing: the user's file, the profile files, the flags. */
+static int gather_stated(const struct policy_sources *from, struct policy *stated, struct err *e)
+{
+	autoclean(policy_done) struct policy user = { 0 };
+	if (from->user_file && from->user_file[0]) {
+		TRY(read_layer(from->user_file, TRUST_OWNER, &user, e));
+		TRY(policy_overlay(stated, &user, e));
+	}
+	for (size_t i = 0; from->profiles && i < from->profiles->n; i++)
+		if (is_file(from->profiles->v[i]))
+			TRY(overlay_file(stated, from->profiles->v[i], e));
+	return from->flags ? policy_overlay(stated, from->flags, e) : 0;
+}
+
+static int choose_built_in(const struct strv *profiles, const char **ret, struct err *e)
+{
+	const char *chosen = NULL;
+	for (size_t i = 0; profiles && i < profiles->n; i++) {
+		const char *name = profiles->v[i];
+		if (is_file(name))
+			continue;
+		if (chosen && strcmp(chosen, name) != 0) {
+			err_set(e, ERR_USAGE, 0, "policy", "two built-in profiles, \"%s\" and \"%s\"", chosen, name);
+			return err_hint(e, -EINVAL, "choose one; what differs goes into a file or a flag");
+		}
+		chosen = name;
+	}
+	*ret = chosen ? chosen : "default";
+	return 0;
+}
+
+/* ---- the project's file ---- */
+
+static bool exists_in(const char *directory, const char *name)
+{
+	autoclean(free_done) char *path = str_format("%s/%s", directory, name);
+	struct stat st;
+	return path && lstat(path, &st) == 0;
+}
+
+static void to_parent(char *directory)
+{
+	char *slash = strrchr(directory, '/');
+	slash[slash == directory] = '\0';
+}
+
+/* The directory up to which files count: the nearest with a .git, if it comes before the home directory and the root. Else
+ * only where we started: a stray file in /tmp or /home is nobody's project. */
+static int find_root(const char *start, const char *home, char **ret)
+{
+	autoclean(free_done) char *directory = strdup(start);
+	if (!directory)
+		return -ENOMEM;
+	while (!exists_in(directory, ".git")) {
+		to_parent(directory);
+		if (strcmp(directory, "/") == 0 || str_equal(directory, home)) {
+			*ret = strdup(start);
+			return *ret ? 0 : -ENOMEM;
+		}
+	}
+	*ret = TAKE(directory);
+	return 0;
+}
+
+static int note(struct strv *notes, const char *path, const char *what)
+{
+	char printable[256];
+	str_printable(path, strlen(path), printable, sizeof printable);
+	return notes ? strv_add_format(notes, "%s: %s; dropped", printable, what) : 0;
+}
+
+/* Narrow *p by one project's file; what it asks beyond is told and dropped. */
+static int meet_project(struct policy *p, const char *directory, const char *home, struct strv *notes, struct err *e)
+{
+	autoclean(free_done) char *path = str_format("%s/.cordon.json", strcmp(directory, "/") == 0 ? "" : directory);
+	if (!path)
+		return err_nomem(e);
+	autoclean(policy_done) struct policy layer = { 0 };
+	int found = read_layer(path, TRUST_NONE, &layer, e);
+	if (found <= 0)
+		return found;
+	TRY(policy_resolve_lists(&layer, directory, home, e));
+	layer.set &= ~POLICY_BIT(FIELD_CWD); /* where the command starts is the caller's to say */
+
+	autoclean(strv_done) struct strv excess = { 0 };
+	if (lattice_within(&layer, p, WITHIN_STATED, &excess) < 0)
+		return err_nomem(e);
+	for (size_t i = 0; i < excess.n; i++)
+		if (note(notes, path, excess.v[i]) < 0)
+			return err_nomem(e);
+	struct policy met;
+	TRY(policy_meet(p, &layer, &met, e));
+	policy_done(p);
+	*p = met;
+	return 0;
+}
+
+static int meet_projects(struct policy *p, const struct policy_sources *from, struct strv *notes, struct err *e)
+{
+	autoclean(free_done) char *directory = NULL;
+	autoclean(free_done) char *root = NULL;
+	autoclean(free_done) char *home = NULL;
+	TRY(path_resolve(from->project_start, from->place->cwd, from->place->home, &directory, e));
+	if (from->place->home && from->place->home[0] == '/')
+		TRY(path_resolve(from->place->home, "/", NULL, &home, e));
+	if (find_root(directory, home, &root) < 0)
+		return err_nomem(e);
+	for (;;) {
+		TRY(meet_project(p, directory, from->place->home, notes, e));
+		if (strcmp(directory, root) == 0)
+			return 0;
+		to_parent(directory);
+	}
+}
+
+/* ---- the ceiling ---- */
+
+static int refuse(const char *file, const struct strv *excess, struct err *e)
+{
+	autoclean(buf_done) struct buf all = BUF_MAX(4096);
+	for (size_t i = 0; i < excess->n; i++)
+		buf_add_format(&all, "%s%s", i ? "; " : "", excess->v[i]);
+	err_set(e, ERR_REFUSED, EPERM, "policy", "more than %s allows: %s", file, buf_text(&all));
+	return err_hint(e, -EPERM, "ask for less, or have the administrator raise the ceiling in %s", file);
+}
+
+static int read_ceiling(const struct policy_sources *from, const char *cwd, struct policy *ret, struct err *e)
+{
+	if (!from->admin_file || !from->admin_file[0])
+		return 0;
+	int found = read_layer(from->admin_file, TRUST_ROOT, ret, e);
+	if (found <= 0)
+		return found;
+	ret->set &= ~POLICY_BIT(FIELD_CWD);
+	TRY(policy_resolve_lists(ret, cwd, from->place->home, e));
+	return 1;
+}
+
+static int hold_under(struct policy *p, const struct policy *stated, const struct policy *ceiling, const char *file, struct err *e)
+{
+	autoclean(strv_done) struct strv excess = { 0 };
+	int within = lattice_within(stated, ceiling, WITHIN_STATED, &excess);
+	if (within < 0)
+		return err_nomem(e);
+	if (!within)
+		return refuse(file, &excess, e);
+	struct policy met;
+	TRY(policy_meet(p, ceiling, &met, e));
+	policy_done(p);
+	*p = met;
+	return 0;
+}
+
+int policy_resolve(const struct policy_sources *from, struct policy *ret, struct strv *notes, struct err *e)
+{
+	autoclean(policy_done) struct policy p = { 0 };
+	autoclean(policy_done) struct policy stated = { 0 };
+	autoclean(policy_done) struct policy ceiling = { 0 };
+	const char *built_in = NULL;
+	TRY(choose_built_in(from->profiles, &built_in, e));
+	TRY(policy_profile(built_in, &p, e));
+	TRY(gather_stated(from, &stated, e));
+	TRY(policy_overlay(&p, &stated, e));
+	TRY(policy_resolve_paths(&p, from->place, e));
+
+	int ceiled = read_ceiling(from, p.working_directory, &ceiling, e);
+	TRY(ceiled);
+	if (ceiled) {
+		TRY(policy_resolve_lists(&stated, p.working_directory, from->place->home, e));
+		TRY(hold_under(&p, &stated, &ceiling, from->admin_file, e));
+	}
+	if (from->project_start)
+		TRY(meet_projects(&p, from, notes, e));
+	TRY(policy_check(&p, e));
+	*ret = p;
+	p = (struct policy){ 0 };
+	return 0;
+}
