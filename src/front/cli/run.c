@@ -1,0 +1,170 @@
+/* cordon run.
+ *
+ * The keeper holds the limits, so all that is left to do here is to wait. A signal that asks us to go (SIGINT, SIGTERM,
+ * SIGHUP) cancels the run; then we still wait, because only the end of the run tells that nothing of it is left. Further
+ * signals change nothing: the keeper kills soon after it has asked. Whoever kills us for good closes the keeper's socket,
+ * which ends the run, too. */
+#include "front/cli/args.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/scope.h"
+#include "base/str.h"
+#include "front/cli/print.h"
+
+/* ---- signals ---- */
+
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* The one thing a signal handler can reach. */
+static volatile sig_atomic_t asked_to_end;
+
+static void on_ending_signal(int number)
+{
+	asked_to_end = number;
+}
+
+/* Signals that the caller ignores (nohup, a background job) stay ignored. */
+static void handle_signals(void (*handler)(int))
+{
+	for (size_t i = 0; i < COUNT_OF(ending_signals); i++) {
+		struct sigaction old;
+		if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(ending_signals[i], &(struct sigaction){ .sa_handler = handler }, NULL);
+	}
+}
+
+/* ---- input and events ---- */
+
+static int set_input(struct args *a, struct err *e)
+{
+	struct request *r = &a->request;
+	if (!a->input)
+		return 0;
+	if (str_equal(a->input, "-")) {
+		r->input = INPUT_CALLER;
+		return 0;
+	}
+	if (access(a->input, R_OK) < 0) {
+		int result = err_set(e, ERR_USAGE, errno, "options", "--stdin \"%s\" cannot be read", a->input);
+		return err_hint(e, result, "give a file that can be read, or - for the standard input of cordon");
+	}
+	r->input = INPUT_FILE;
+	r->input_path = strdup(a->input);
+	return r->input_path ? 0 : err_nomem(e);
+}
+
+/* *ret_opened is ours to close; a descriptor of the caller's is not. */
+static int set_events(struct args *a, int *ret_opened, struct err *e)
+{
+	if (!a->events)
+		return 0;
+	if (!str_starts(a->events, "fd:")) {
+		int fd = open(a->events, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+		if (fd < 0) {
+			int result = err_set(e, ERR_USAGE, errno, "options", "--events \"%s\" cannot be opened for writing", a->events);
+			return err_hint(e, result, "give a file that can be written, or fd:N");
+		}
+		a->request.events_fd = *ret_opened = fd;
+		return 0;
+	}
+	int64_t fd;
+	int mode = str_parse_number(a->events + 3, 2, INT_MAX, &fd) < 0 ? -1 : fcntl((int)fd, F_GETFL);
+	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY) {
+		err_set(e, ERR_USAGE, 0, "options", "--events \"%s\" is no descriptor that is open for writing", a->events);
+		return err_hint(e, -EBADF, "give fd:2 or higher and open it, such as --events fd:3 with 3>FILE behind the command line");
+	}
+	a->request.events_fd = (int)fd;
+	return 0;
+}
+
+/* ---- the run ---- */
+
+/* The signals stay blocked but while we sleep, so none can slip in between the look and the sleep. */
+static int wait_for_end(struct engine *engine, struct run *run)
+{
+	sigset_t ending, before;
+	sigemptyset(&ending);
+	for (size_t i = 0; i < COUNT_OF(ending_signals); i++)
+		sigaddset(&ending, ending_signals[i]);
+	sigprocmask(SIG_BLOCK, &ending, &before);
+	int result = 0;
+	for (bool cancelled = false; !run_outcome(run) && result >= 0;) {
+		if (asked_to_end && !cancelled) {
+			cancelled = true;
+			engine_cancel(engine, run);
+		}
+		struct pollfd ready = { .fd = engine_fd(engine), .events = POLLIN };
+		if (ppoll(&ready, 1, NULL, &before) > 0)
+			result = engine_dispatch(engine);
+	}
+	handle_signals(SIG_DFL); /* from here on there is nothing to lose */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return run_outcome(run) ? 0 : result;
+}
+
+static int report_json(const struct run *run, struct err *e)
+{
+	autoclean(buf_done) struct buf out = BUF_MAX((size_t)1 << 31);
+	int result = engine_report(run, &out);
+	if (result < 0 || buf_check(&out) < 0)
+		return err_set(e, ERR_MEMORY, 0, "report", "the report does not fit into memory");
+	if (!str_ends(buf_text(&out), "\n"))
+		buf_add_text(&out, "\n");
+	TRY(print_out(&out, e));
+	return outcome_exit_status(run_outcome(run));
+}
+
+static int report_text(const struct run *run, struct err *e)
+{
+	const struct outcome *o = run_outcome(run);
+	if (o->kind == OUTCOME_FAILED) {
+		*e = o->err;
+		return -EIO;
+	}
+	char sentence[512];
+	outcome_sentence(run, sentence, sizeof sentence);
+	if (sentence[0]) {
+		autoclean(buf_done) struct buf line = BUF_MAX(4096);
+		buf_add_text(&line, "cordon: ");
+		print_add_safe(&line, sentence);
+		buf_add_text(&line, "\n");
+		print_to(STDERR_FILENO, &line);
+	}
+	return outcome_exit_status(o);
+}
+
+static int run_it(struct engine *engine, struct args *a, struct run **ret, struct err *e)
+{
+	TRY(engine_start(engine, &a->request, ret, e));
+	const struct strv *notes = &run_decision(*ret)->notes;
+	for (size_t i = 0; i < notes->n && !a->json; i++)
+		print_note(notes->v[i]);
+	int result = wait_for_end(engine, *ret);
+	if (result < 0)
+		return err_set(e, ERR_INTERNAL, -result, "keeper", "the run was lost from sight");
+	return a->json ? report_json(*ret, e) : report_text(*ret, e);
+}
+
+int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
+{
+	autoclean(fd_done) int events = -1;
+	TRY(set_input(a, e));
+	TRY(set_events(a, &events, e));
+	a->request.capture = a->json;
+	handle_signals(on_ending_signal);
+	autoclean(engine_close) struct engine *engine = NULL;
+	TRY(engine_open(&(struct engine_options){ .start_keeper = host->start_keeper }, &engine, e));
+	struct run *run = NULL;
+	int result = run_it(engine, a, &run, e);
+	if (run)
+		run_done(engine, &run);
+	return result;
+}

@@ -1,0 +1,207 @@
+/* What the value of each option means. Flags become a policy layer (request.flags): each sets its bit. */
+#include "front/cli/args.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/scope.h"
+#include "base/str.h"
+
+static int add(struct policy *p, enum policy_field field, struct strv *list, const char *value, struct err *e)
+{
+	p->set |= POLICY_BIT(field);
+	return strv_add(list, value) < 0 ? err_nomem(e) : 0;
+}
+
+int set_profile(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	(void)row;
+	return strv_add(&a->request.profiles, value) < 0 ? err_nomem(e) : 0;
+}
+
+int set_level(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	(void)row;
+	TRY(policy_level_parse(value, &a->request.flags.level, e));
+	a->request.flags.set |= POLICY_BIT(FIELD_LEVEL);
+	return 0;
+}
+
+int set_network(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	(void)row, (void)value, (void)e;
+	a->request.flags.allow_network = true;
+	a->request.flags.set |= POLICY_BIT(FIELD_NETWORK);
+	return 0;
+}
+
+/* ---- paths ---- */
+
+/* Words of a command line are relative to where it was typed, also with --cwd. */
+static int resolve(const char *value, char **ret, struct err *e)
+{
+	char here[PATH_MAX];
+	if (!getcwd(here, sizeof here)) {
+		err_set(e, ERR_IO, errno, "options", "cannot tell the current directory");
+		return err_hint(e, -EIO, "change to a directory that exists");
+	}
+	return path_resolve(value, here, getenv("HOME"), ret, e);
+}
+
+static int check_path(const struct option_row *row, const char *value, const char *path, struct err *e)
+{
+	struct stat st;
+	if (stat(path, &st) < 0) {
+		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\" cannot be looked at", row->name, value);
+		return err_hint(e, result, "give a path that exists; relative ones start at the current directory");
+	}
+	if (row->target == FIELD_CWD && !S_ISDIR(st.st_mode)) {
+		int result = err_set(e, ERR_USAGE, ENOTDIR, "options", "--%s \"%s\" cannot be the working directory", row->name, value);
+		return err_hint(e, result, "give the directory that the command shall start in");
+	}
+	return 0;
+}
+
+int set_path(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	struct policy *p = &a->request.flags;
+	struct strv *list = row->target == FIELD_READ ? &p->read_paths : row->target == FIELD_WRITE ? &p->write_paths : &p->denied_paths;
+	if (value[0] == '@' && row->target != FIELD_CWD)
+		return add(p, (enum policy_field)row->target, list, value, e); /* the policy knows which of these there are */
+
+	autoclean(free_done) char *path = NULL;
+	int result = resolve(value, &path, e);
+	if (result < 0)
+		return err_hint(e, result, "give a path that exists; relative ones start at the current directory");
+	if (row->target != FIELD_DENIED) /* what is not there yet can be denied all the same */
+		TRY(check_path(row, value, path, e));
+	if (row->target != FIELD_CWD)
+		return add(p, (enum policy_field)row->target, list, path, e);
+	p->set |= POLICY_BIT(FIELD_CWD);
+	p->working_directory = TAKE(path);
+	return 0;
+}
+
+/* ---- environment ---- */
+
+static size_t variable_length(const char *text)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+	return text[0] >= '0' && text[0] <= '9' ? 0 : strspn(text, letters);
+}
+
+static int bad_variable(const struct option_row *row, const char *value, struct err *e)
+{
+	err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\": that is no name of a variable", row->name, value);
+	return err_hint(e, -EINVAL, "write --%s %s; a name has letters, digits and _, and no digit in front", row->name, row->argument);
+}
+
+/* The list stays sorted by name. */
+int set_environment(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	size_t length = variable_length(value);
+	if (length && !value[length]) {
+		err_set(e, ERR_USAGE, 0, "options", "--env \"%s\" has no value", value);
+		return err_hint(e, -EINVAL, "write --env %s=VALUE, or --pass-env %s to pass your own on", value, value);
+	}
+	if (!length || value[length] != '=')
+		return bad_variable(row, value, e);
+	struct strv *list = &a->request.flags.environment;
+	TRY(add(&a->request.flags, FIELD_ENVIRONMENT, list, value, e));
+	for (size_t i = list->n - 1; i > 0; i--) {
+		char *before = list->v[i - 1];
+		size_t other = strcspn(before, "=");
+		int order = strncmp(before, value, other < length ? other : length);
+		if (order == 0 && other == length) {
+			err_set(e, ERR_USAGE, 0, "options", "--env sets %.*s twice", (int)length, value);
+			return err_hint(e, -EINVAL, "give each variable one value");
+		}
+		if (order < 0 || (order == 0 && other < length))
+			break;
+		list->v[i - 1] = list->v[i];
+		list->v[i] = before;
+	}
+	return 0;
+}
+
+int set_pass_environment(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	size_t length = variable_length(value);
+	if (!length || value[length])
+		return bad_variable(row, value, e);
+	return add(&a->request.flags, FIELD_PASS_ENVIRONMENT, &a->request.flags.pass_environment, value, e);
+}
+
+/* ---- who, and which calls ---- */
+
+int set_user(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	static const int64_t most = UINT32_MAX - 1; /* the last one means "no change" to the kernel */
+	struct policy *p = &a->request.flags;
+	char uid[16];
+	size_t length = strcspn(value, ":");
+	const char *gid = value[length] ? value + length + 1 : NULL;
+	snprintf(uid, sizeof uid, "%.*s", (int)(length < sizeof uid ? length : sizeof uid), value);
+	if (str_parse_number(uid, 0, most, &p->user_id) < 0 || (gid && str_parse_number(gid, 0, most, &p->group_id) < 0)) {
+		err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\": not a user id, or a user and a group id", row->name, value);
+		return err_hint(e, -EINVAL, "write numbers, such as --user 1000:1000; `id -u NAME` prints them");
+	}
+	p->set |= POLICY_BIT(FIELD_UID) | (gid ? POLICY_BIT(FIELD_GID) : 0);
+	return 0;
+}
+
+static int contradicting_seccomp(struct err *e)
+{
+	err_set(e, ERR_USAGE, 0, "options", "--seccomp none contradicts another --seccomp");
+	return err_hint(e, -EINVAL, "give either none or profiles");
+}
+
+int set_seccomp(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	static const char *const names[] = { "default", "strict", "none" };
+	struct policy *p = &a->request.flags;
+	bool before = p->set & POLICY_BIT(FIELD_SECCOMP);
+	if (str_equal(value, "none")) {
+		if (before && p->seccomp.n)
+			return contradicting_seccomp(e);
+		p->set |= POLICY_BIT(FIELD_SECCOMP);
+		return 0;
+	}
+	if (before && !p->seccomp.n)
+		return contradicting_seccomp(e);
+	if (str_equal(value, "default") || str_equal(value, "strict"))
+		return add(p, FIELD_SECCOMP, &p->seccomp, value, e);
+
+	autoclean(free_done) char *path = NULL;
+	TRY(resolve(value, &path, e));
+	if (access(path, R_OK) < 0) {
+		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\": no such profile, and no file that can be read", row->name, value);
+		const char *nearest = str_nearest(value, names, COUNT_OF(names));
+		if (nearest)
+			return err_hint(e, result, "did you mean \"%s\"?", nearest);
+		return err_hint(e, result, "give default, strict, none, or a file in the format of Docker");
+	}
+	return add(p, FIELD_SECCOMP, &p->seccomp, path, e);
+}
+
+int set_keep_fd(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	int64_t fd;
+	if (str_parse_number(value, 3, INT_MAX, &fd) < 0) {
+		err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\" is not a descriptor number of 3 or more", row->name, value);
+		return err_hint(e, -EINVAL, "0, 1 and 2 are passed anyway; write --keep-fd 3");
+	}
+	if (fcntl((int)fd, F_GETFD) < 0) {
+		err_set(e, ERR_USAGE, EBADF, "options", "--%s %s: nothing is open there", row->name, value);
+		return err_hint(e, -EBADF, "open it first, such as with %s<FILE behind the command line", value);
+	}
+	if (strv_has(&a->request.keep_fds, value))
+		return 0;
+	return strv_add(&a->request.keep_fds, value) < 0 ? err_nomem(e) : 0;
+}
