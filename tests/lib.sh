@@ -15,7 +15,6 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${CORDON_BUILD:-$TOP/build}
 CORDON_DYN=$BUILD/cordon-dyn
 CORDON=${CORDON:-$BUILD/cordon}
-[ -x "$CORDON" ] || CORDON=$CORDON_DYN # a sanitizer build has only this one
 CORDON_KEEPER=${CORDON_KEEPER:-$BUILD/cordon-keeper}
 PROBE_DIR=$BUILD/tests/probe
 TEST_UID=${CORDON_TEST_UID:-1000}
