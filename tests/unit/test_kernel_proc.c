@@ -1,0 +1,241 @@
+/* A tree of processes with known members, and what /proc is made to say about it. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kernel/proc.h"
+
+#define HOG_BYTES ((size_t)24 << 20)
+
+static void tell(int fd)
+{
+	if (write(fd, "x", 1) != 1)
+		_exit(1);
+}
+
+static void wait_for(int fd, int count)
+{
+	for (char byte; count > 0; count--)
+		assert_int_equal(read(fd, &byte, 1), 1);
+}
+
+static _Noreturn void sleep_long(int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(60);
+	tell(fd);
+	for (;;)
+		pause();
+}
+
+/* Forks from a thread that is not the first one: the child hangs on that thread's list. */
+static void *fork_in_thread(void *data)
+{
+	int fd = *(int *)data;
+	if (fork() == 0)
+		sleep_long(fd);
+	tell(fd);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void spin_ms(int ms)
+{
+	for (clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000); clock() < end;)
+		;
+}
+
+static _Noreturn void memory_hog(int fd)
+{
+	char *p = mmap(NULL, HOG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		_exit(1);
+	memset(p, 1, HOG_BYTES);
+	sleep_long(fd);
+}
+
+/* root ── hog, named to deceive; threaded (2 threads) ── child of the second thread; zombie; and 300 ms already waited for */
+static _Noreturn void grow_tree(int fd)
+{
+	pid_t spinner = fork();
+	if (spinner == 0) {
+		spin_ms(300);
+		_exit(0);
+	}
+	waitpid(spinner, NULL, 0);
+	if (fork() == 0) {
+		prctl(PR_SET_NAME, ") S 1 1 1 1\n");
+		memory_hog(fd);
+	}
+	if (fork() == 0) {
+		pthread_t thread;
+		if (pthread_create(&thread, NULL, fork_in_thread, &fd) != 0)
+			_exit(1);
+		sleep_long(fd);
+	}
+	pid_t zombie = fork();
+	if (zombie == 0)
+		_exit(0);
+	siginfo_t info;
+	waitid(P_PID, (id_t)zombie, &info, WEXITED | WNOWAIT);
+	sleep_long(fd);
+}
+
+static pid_t start_tree(void)
+{
+	int ends[2];
+	assert_int_equal(pipe(ends), 0);
+	pid_t root = fork();
+	assert_true(root >= 0);
+	if (root == 0)
+		grow_tree(ends[1]);
+	close(ends[1]);
+	wait_for(ends[0], 5);
+	close(ends[0]);
+	return root;
+}
+
+static void end_tree(pid_t root)
+{
+	pid_t pids[64];
+	size_t count = 0;
+	assert_int_equal(proc_tree_pids(root, pids, 64, &count), 0);
+	for (size_t i = 0; i < count; i++)
+		kill(pids[i], SIGKILL);
+	kill(root, SIGKILL);
+	assert_int_equal(waitpid(root, NULL, 0), root);
+}
+
+static void test_counts(void **state)
+{
+	(void)state;
+	pid_t root = start_tree();
+	struct proc_tree_usage with, without;
+	assert_int_equal(proc_tree_usage(root, true, &with), 0);
+	assert_int_equal(proc_tree_usage(root, false, &without), 0);
+	end_tree(root);
+
+	assert_int_equal(with.processes, 4); /* root, hog, threaded, its child; not the zombie */
+	assert_int_equal(with.threads, 5);
+	assert_int_equal(without.processes, 3);
+	assert_int_equal(without.threads, 4);
+	assert_true(with.cpu_us >= 250000 && with.cpu_us < 2000000);
+	assert_true(without.cpu_us >= 250000 && without.cpu_us <= with.cpu_us);
+	assert_true(without.memory_bytes >= HOG_BYTES);
+	assert_true(with.memory_bytes < 4 * HOG_BYTES);
+}
+
+static void test_pids(void **state)
+{
+	(void)state;
+	pid_t root = start_tree();
+	pid_t pids[64];
+	size_t count = 0, few = 0;
+	assert_int_equal(proc_tree_pids(root, pids, 64, &count), 0);
+	assert_int_equal(count, 4); /* hog, threaded, its child, the zombie */
+	for (size_t i = 0; i < count; i++)
+		assert_true(pids[i] != root && pids[i] != getpid());
+	assert_int_equal(proc_tree_pids(root, pids, 2, &few), 0);
+	assert_int_equal(few, 2);
+	end_tree(root);
+}
+
+/* Two generations down, the middle one gone, a session of its own: it still hangs on the subreaper. */
+static void test_orphan_of_subreaper(void **state)
+{
+	(void)state;
+	int ends[2];
+	assert_int_equal(pipe(ends), 0);
+	pid_t root = fork();
+	assert_true(root >= 0);
+	if (root == 0) {
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		pid_t middle = fork();
+		if (middle == 0) {
+			if (fork() == 0) {
+				setsid();
+				alarm(60);
+				tell(ends[1]);
+				for (;;)
+					pause();
+			}
+			_exit(0);
+		}
+		waitpid(middle, NULL, 0);
+		sleep_long(ends[1]);
+	}
+	wait_for(ends[0], 2);
+	pid_t pids[8];
+	size_t count = 99;
+	assert_int_equal(proc_tree_pids(root, pids, 8, &count), 0);
+	assert_int_equal(count, 1);
+	end_tree(root);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_gone(void **state)
+{
+	(void)state;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	struct proc_tree_usage usage = { .processes = 77 };
+	size_t count = 77;
+	assert_int_equal(proc_tree_usage(pid, true, &usage), -ESRCH);
+	assert_int_equal(usage.processes, 77);
+	assert_int_equal(proc_tree_pids(pid, NULL, 0, &count), -ESRCH);
+	assert_int_equal(count, 77);
+}
+
+/* Many short-lived members while we look: no error, no number out of range. */
+static void test_races(void **state)
+{
+	(void)state;
+	pid_t root = fork();
+	assert_true(root >= 0);
+	if (root == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(20);
+		for (;;) {
+			pid_t child = fork();
+			if (child == 0)
+				_exit(fork() == 0 ? 0 : 1);
+			waitpid(child, NULL, 0);
+		}
+	}
+	for (int i = 0; i < 300; i++) {
+		struct proc_tree_usage usage;
+		assert_int_equal(proc_tree_usage(root, true, &usage), 0);
+		assert_true(usage.processes >= 1 && usage.processes <= 3);
+	}
+	kill(root, SIGKILL);
+	waitpid(root, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_pids),
+		cmocka_unit_test(test_orphan_of_subreaper),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_races),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
