@@ -60,5 +60,20 @@ fresh
 sed -i 's/^#ifndef CORDON_NO_BANS/#if 0/' "$tree/src/base/banned.h"
 refuses check-bans 'a header that bans nothing' 'does not refuse strcpy'
 
+object() { # ROOM/FILE.c CODE: as the build would leave it
+	mkdir -p "$tree/src/${1%/*}/lib${1%/*}.a.p"
+	echo "$2" | cc -c -x c -w -o "$tree/src/${1%/*}/lib${1%/*}.a.p/${1#*/}.o" -
+}
+fresh
+object keeper/enter.c 'int getpid(void); int ids_drop(void); int enter(void) { return getpid() + ids_drop(); }'
+object keeper/reaper.c 'int a;'
+object kernel/ids.c 'int ids_drop(void) { return 0; }'
+object front/run.c 'int puts(const char *); int run(void) { return puts(""); }'
+allows check-symbols 'system calls between fork and exec, and a front that prints'
+object kernel/ids.c 'void *malloc(unsigned long); int ids_drop(void) { return !malloc(1); }'
+refuses check-symbols 'heap memory between fork and exec' 'kernel/ids.c: runs between fork and exec and refers to malloc'
+object guard/words.c 'int puts(const char *); int words(void) { return puts(""); }'
+refuses check-symbols 'a library room that prints' 'guard/words.c: a library room refers to puts'
+
 echo "1..$count"
 exit $failed
