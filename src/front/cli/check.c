@@ -25,7 +25,9 @@ static void add_row(struct buf *out, const char *name, const char *value)
 
 void judge_add_verdict(const struct guard_verdict *v, struct buf *out)
 {
-	static const char *const words[] = { [GUARD_ALLOW] = "allowed", [GUARD_DENY] = "refused: ", [GUARD_UNDECIDED] = "refused, undecided: " };
+	static const char *const words[] = {
+		[GUARD_ALLOW] = "allowed", [GUARD_DENY] = "refused: ", [GUARD_UNDECIDED] = "refused, undecided: "
+	};
 	buf_add_text(out, words[v->result]);
 	print_add_safe(out, v->result == GUARD_ALLOW ? "" : v->reason);
 	buf_add_text(out, "\n");

@@ -40,7 +40,9 @@ int command_find(const char *name, const struct command_row **ret, struct err *e
 	if (nearest)
 		return err_hint(e, -EINVAL, "did you mean \"cordon %s\"?", nearest);
 	if (option)
-		return err_hint(e, -EINVAL, "options come after the subcommand, such as cordon run %s; `cordon help` lists the subcommands", name);
+		return err_hint(e, -EINVAL,
+				"options come after the subcommand, such as cordon run %s; `cordon help` lists the subcommands",
+				name);
 	return err_hint(e, -EINVAL, "to run a command write: cordon run -- %s; `cordon help` lists the subcommands", name);
 }
 
@@ -98,7 +100,9 @@ static void report_failure(const struct args *a, const struct err *e)
 
 static int dispatch(char **argv, const struct cli_host *host, struct args *a, struct err *e)
 {
-	static const char *const synonyms[][2] = { { "--help", "help" }, { "-h", "help" }, { "--version", "version" }, { "-V", "version" } };
+	static const char *const synonyms[][2] = {
+		{ "--help", "help" }, { "-h", "help" }, { "--version", "version" }, { "-V", "version" }
+	};
 	if (!argv[0])
 		return help_short_usage();
 	const char *name = argv[0];

@@ -8,16 +8,17 @@
 #include "front/cli/print.h"
 
 /* The parts that do not vary. Bash splits --name=value at the "=", so a value may be two words behind its option. */
-static const char bash_head[] = "# bash completion for cordon; made by `cordon completion bash`\n"
-				"_cordon()\n"
-				"{\n"
-				"	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} sub=${COMP_WORDS[1]} i\n"
-				"	COMPREPLY=()\n"
-				"	if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-				"	if ((COMP_CWORD == 1)); then\n"
-				"		COMPREPLY=($(compgen -W \"$_cordon_commands --help --version\" -- \"$cur\"))\n"
-				"		return\n"
-				"	fi\n";
+static const char bash_head[] =
+	"# bash completion for cordon; made by `cordon completion bash`\n"
+	"_cordon()\n"
+	"{\n"
+	"	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} sub=${COMP_WORDS[1]} i\n"
+	"	COMPREPLY=()\n"
+	"	if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+	"	if ((COMP_CWORD == 1)); then\n"
+	"		COMPREPLY=($(compgen -W \"$_cordon_commands --help --version\" -- \"$cur\"))\n"
+	"		return\n"
+	"	fi\n";
 
 /* Where a command of someone else's begins, its own completion takes over. */
 static const char bash_command[] = "	if [[ \" $_cordon_takes_command \" == *\" $sub \"* ]]; then\n"

@@ -29,10 +29,8 @@ void help_option_text(const struct option_row *row, struct buf *out)
 	const char *unit = strstr(row->help, ", in ");
 	buf_add(out, row->help, unit ? (size_t)(unit - row->help) : strlen(row->help));
 	static const char *const bare[] = {
-		[U_SECONDS] = "30s, 5m, 1h; a bare number counts seconds",
-		[U_MIB] = "512K, 256M, 2G; a bare number counts MiB",
-		[U_MS] = "500ms, 30s, 5m, 1h; a bare number counts seconds",
-		[U_COUNT] = "a whole number",
+		[U_SECONDS] = "30s, 5m, 1h; a bare number counts seconds",   [U_MIB] = "512K, 256M, 2G; a bare number counts MiB",
+		[U_MS] = "500ms, 30s, 5m, 1h; a bare number counts seconds", [U_COUNT] = "a whole number",
 		[U_BYTES] = "64K, 1M, 2G; a bare number counts bytes",
 	};
 	char least[32], most[32];

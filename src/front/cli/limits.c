@@ -15,9 +15,12 @@ static const struct form {
 	int64_t bare, one;
 	const char *noun, *hint;
 } forms[] = {
-	[U_SECONDS] = { str_parse_duration, 1000, 1000, "a time", "a number with ms, s, m or h, such as 30s; a bare number counts seconds" },
-	[U_MIB] = { str_parse_size, 1 << 20, 1 << 20, "a size", "a number with K, M, G or T, such as 256M; a bare number counts MiB" },
-	[U_MS] = { str_parse_duration, 1000, 1, "a time", "a number with ms, s, m or h, such as 30s; a bare number counts seconds" },
+	[U_SECONDS] = { str_parse_duration, 1000, 1000, "a time",
+			"a number with ms, s, m or h, such as 30s; a bare number counts seconds" },
+	[U_MIB] = { str_parse_size, 1 << 20, 1 << 20, "a size",
+		    "a number with K, M, G or T, such as 256M; a bare number counts MiB" },
+	[U_MS] = { str_parse_duration, 1000, 1, "a time",
+		   "a number with ms, s, m or h, such as 30s; a bare number counts seconds" },
 	[U_COUNT] = { NULL, 1, 1, "a number", "a whole number, such as 64" },
 	[U_BYTES] = { str_parse_size, 1, 1, "a size", "a number with K, M, G or T, such as 1M; a bare number counts bytes" },
 };
@@ -71,7 +74,8 @@ int set_limit(struct args *a, const struct option_row *row, const char *value, s
 		char least[32], most[32];
 		limit_in_words(limit, limit->least, least, sizeof least);
 		limit_in_words(limit, limit->most, most, sizeof most);
-		err_set(e, ERR_USAGE, 0, "options", "--%s %s is out of range: it must be from %s to %s", row->name, value, least, most);
+		err_set(e, ERR_USAGE, 0, "options", "--%s %s is out of range: it must be from %s to %s", row->name, value, least,
+			most);
 		return err_hint(e, -ERANGE, "write %s, or \"unlimited\"", form->hint);
 	}
 	a->request.flags.limits[row->target] = number;

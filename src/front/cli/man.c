@@ -31,7 +31,7 @@ static void add_sentence(struct buf *out, const char *text)
 		text++;
 	}
 	add_troff(out, text);
-	buf_add_text(out, str_ends(text, ".") || str_ends(text, ")") ? "\n" : ".\n");
+	buf_add_text(out, str_ends(text, ".") ? "\n" : ".\n");
 }
 
 /* A usage or the names of an option: words in capitals are arguments, the rest is typed as it stands. */

@@ -83,8 +83,8 @@ void args_done(struct args *a)
 /* ---- one option ---- */
 
 struct given {
-	const char *word;     /* as it was written, without the value */
-	const char *name;     /* long name, or NULL */
+	const char *word; /* as it was written, without the value */
+	const char *name; /* long name, or NULL */
 	size_t name_length;
 	char letter;
 	const char *attached; /* the value in the same word, or NULL */
@@ -137,7 +137,8 @@ static int foreign_option(const struct args *a, const struct option_row *row, st
 	char owners[128] = "";
 	for (size_t i = 0, used = 0; i < COMMAND_COUNT; i++)
 		if (row->commands & (1U << i) && command_rows[i].summary)
-			used += (size_t)snprintf(owners + used, sizeof owners - used, "%s%s", used ? ", " : "", command_rows[i].name);
+			used += (size_t)snprintf(owners + used, sizeof owners - used, "%s%s", used ? ", " : "",
+						 command_rows[i].name);
 	err_set(e, ERR_USAGE, 0, "options", "cordon %s has no option --%s", a->command->name, row->name);
 	return err_hint(e, -EINVAL, "--%s belongs to: %s", row->name, owners);
 }
@@ -152,7 +153,8 @@ static int missing_value(const struct option_row *row, const char *next, struct 
 
 /* The value of the option, which may be the word behind it. A word that looks like an option is none: it is more likely
  * that the value was forgotten. */
-static int find_value(const struct option_row *row, const struct given *g, const char *next, const char **ret, bool *ret_next, struct err *e)
+static int find_value(const struct option_row *row, const struct given *g, const char *next, const char **ret, bool *ret_next,
+		      struct err *e)
 {
 	const char *value = g->attached;
 	if (!row->argument) {
@@ -203,14 +205,14 @@ static int check_words(const struct args *a, struct err *e)
 {
 	const struct command_row *c = a->command;
 	if (a->word_count < c->least) {
-		err_set(e, ERR_USAGE, 0, "options", c->takes_command ? "cordon %s: no command is given" : "cordon %s: a word is missing",
-			c->name);
+		err_set(e, ERR_USAGE, 0, "options",
+			c->takes_command ? "cordon %s is given no command" : "cordon %s is given no word", c->name);
 		if (c->takes_command)
 			return err_hint(e, -EINVAL, "put it after the options: cordon %s -- ls -l", c->name);
 		return err_hint(e, -EINVAL, "write cordon %s %s", c->name, c->usage);
 	}
 	if (a->word_count > c->most) {
-		err_set(e, ERR_USAGE, 0, "options", "cordon %s: \"%s\" is one word too many", c->name, a->words[c->most]);
+		err_set(e, ERR_USAGE, 0, "options", "\"%s\" is a word too many for cordon %s", a->words[c->most], c->name);
 		return err_hint(e, -EINVAL, "write cordon %s %s", c->name, c->usage);
 	}
 	return 0;

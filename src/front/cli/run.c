@@ -69,7 +69,8 @@ static int set_events(struct args *a, int *ret_opened, struct err *e)
 	if (!str_starts(a->events, "fd:")) {
 		int fd = open(a->events, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
 		if (fd < 0) {
-			int result = err_set(e, ERR_USAGE, errno, "options", "--events \"%s\" cannot be opened for writing", a->events);
+			int result =
+				err_set(e, ERR_USAGE, errno, "options", "--events \"%s\" cannot be opened for writing", a->events);
 			return err_hint(e, result, "give a file that can be written, or fd:N");
 		}
 		a->request.events_fd = *ret_opened = fd;
@@ -79,7 +80,8 @@ static int set_events(struct args *a, int *ret_opened, struct err *e)
 	int mode = str_parse_number(a->events + 3, 2, INT_MAX, &fd) < 0 ? -1 : fcntl((int)fd, F_GETFL);
 	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY) {
 		err_set(e, ERR_USAGE, 0, "options", "--events \"%s\" is no descriptor that is open for writing", a->events);
-		return err_hint(e, -EBADF, "give fd:2 or higher and open it, such as --events fd:3 with 3>FILE behind the command line");
+		return err_hint(e, -EBADF,
+				"give fd:2 or higher and open it, such as --events fd:3 with 3>FILE behind the command line");
 	}
 	a->request.events_fd = (int)fd;
 	return 0;

@@ -62,7 +62,8 @@ static int check_path(const struct option_row *row, const char *value, const cha
 		return err_hint(e, result, "give a path that exists; relative ones start at the current directory");
 	}
 	if (row->target == FIELD_CWD && !S_ISDIR(st.st_mode)) {
-		int result = err_set(e, ERR_USAGE, ENOTDIR, "options", "--%s \"%s\" cannot be the working directory", row->name, value);
+		int result =
+			err_set(e, ERR_USAGE, ENOTDIR, "options", "--%s \"%s\" cannot be the working directory", row->name, value);
 		return err_hint(e, result, "give the directory that the command shall start in");
 	}
 	return 0;
@@ -71,7 +72,9 @@ static int check_path(const struct option_row *row, const char *value, const cha
 int set_path(struct args *a, const struct option_row *row, const char *value, struct err *e)
 {
 	struct policy *p = &a->request.flags;
-	struct strv *list = row->target == FIELD_READ ? &p->read_paths : row->target == FIELD_WRITE ? &p->write_paths : &p->denied_paths;
+	struct strv *list = row->target == FIELD_READ    ? &p->read_paths
+			    : row->target == FIELD_WRITE ? &p->write_paths
+							 : &p->denied_paths;
 	if (value[0] == '@' && row->target != FIELD_CWD)
 		return add(p, (enum policy_field)row->target, list, value, e); /* the policy knows which of these there are */
 
@@ -99,7 +102,8 @@ static size_t variable_length(const char *text)
 static int bad_variable(const struct option_row *row, const char *value, struct err *e)
 {
 	err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\": that is no name of a variable", row->name, value);
-	return err_hint(e, -EINVAL, "write --%s %s; a name has letters, digits and _, and no digit in front", row->name, row->argument);
+	return err_hint(e, -EINVAL, "write --%s %s; a name has letters, digits and _, and no digit in front", row->name,
+			row->argument);
 }
 
 /* The list stays sorted by name. */
@@ -181,7 +185,8 @@ int set_seccomp(struct args *a, const struct option_row *row, const char *value,
 	autoclean(free_done) char *path = NULL;
 	TRY(resolve(value, &path, e));
 	if (access(path, R_OK) < 0) {
-		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\": no such profile, and no file that can be read", row->name, value);
+		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\": no such profile, and no file that can be read",
+				     row->name, value);
 		const char *nearest = str_nearest(value, names, COUNT_OF(names));
 		if (nearest)
 			return err_hint(e, result, "did you mean \"%s\"?", nearest);
