@@ -7,7 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
+#include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <poll.h>
 #include <sched.h>

@@ -44,6 +44,9 @@ struct op {
 	} u;
 };
 
+/* PLAN_OP(COVER, path): an op with its fields in the order of op.def. */
+#define PLAN_OP(kind_, ...) ((struct op){ .kind = OP_##kind_, .u.kind_ = { __VA_ARGS__ } })
+
 struct op_row {
 	const char *name;
 	enum op_stage stage;

@@ -1,0 +1,36 @@
+/* A backend is two functions: can it, and compile. It takes a resolved policy and what the kernel can do, and makes a plan;
+ * it changes nothing on the host. What it cannot hold it refuses, with a remedy. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "kernel/probe.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+struct backend_job {
+	const struct policy *policy; /* resolved */
+	const struct kernel_facts *facts;
+	const char *id;
+	const char *program;      /* absolute path of what is executed */
+	const struct strv *argv;
+	const struct strv *env;   /* complete but for HOME and TMPDIR, which backends add */
+	const char *scratch_base; /* where the run's private directory is made: an absolute, resolved path */
+	size_t named_fds;
+};
+
+struct backend {
+	const char *name;
+	enum policy_level level;
+	int (*compile)(const struct backend_job *job, struct plan *ret, struct err *e);
+	const char *refusal; /* why there is no compile here */
+	const char *hint;
+};
+
+/* Choose by the policy's level, compile, check. */
+int backend_compile(const struct backend_job *job, struct plan *ret, struct err *e);
+
+/* The rows, for doctor and explain; NULL past the end. */
+const struct backend *backend_at(size_t index);

@@ -1,0 +1,72 @@
+/* The system call filters, and with them the network: Landlock knows TCP ports only, so that sockets are closed by family. */
+#include "backend/native/native.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/scope.h"
+#include "base/str.h"
+#include "kernel/seccomp.h"
+#include "kernel/seccomp_oci.h"
+
+
+static int add_builtin(struct native *n, enum seccomp_builtin which, const char *name)
+{
+	const struct seccomp_program *program = seccomp_builtin(which);
+	size_t size = program->count * sizeof *program->insns;
+	autoclean(free_done) struct sock_filter *copy = malloc(size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, program->insns, size);
+	/* -EOPNOTSUPP: the strict filter makes no sockets at all, whatever the network is. */
+	static const enum seccomp_patch network[] = { SECCOMP_PATCH_INET, SECCOMP_PATCH_NETLINK };
+	for (size_t i = 0; n->job->policy->allow_network && i < COUNT_OF(network); i++) {
+		int patched = seccomp_patch(copy, which, network[i], SECCOMP_VERDICT_ALLOW);
+		if (patched < 0 && patched != -EOPNOTSUPP)
+			return err_set(n->e, ERR_INTERNAL, -patched, "seccomp", "cannot open the network in the %s filter", name);
+	}
+	struct blob blob = { plan_bytes(n->plan, copy, size), size };
+	return plan_add(n->plan, PLAN_OP(SECCOMP, plan_text(n->plan, "%s", name), blob));
+}
+
+static int add_file(struct native *n, const char *path)
+{
+	autoclean(buf_done) struct buf program = BUF_MAX(sizeof(struct sock_filter) * BPF_MAXINSNS);
+	TRY(seccomp_from_oci(path, &program, n->e));
+	struct blob blob = { plan_bytes(n->plan, program.data, program.size), program.size };
+	return plan_add(n->plan, PLAN_OP(SECCOMP, plan_text(n->plan, "%s", path), blob));
+}
+
+/* Files come on top of `default`: they can only narrow. */
+int native_add_filter(struct native *n)
+{
+	const struct strv *names = &n->job->policy->seccomp;
+	if (names->n == 0) {
+		err_set(n->e, ERR_UNSUPPORTED, 0, "seccompProfile",
+			"seccompProfile \"none\": at process level the filter is what closes sockets and set-user-ID modes");
+		return err_hint(n->e, -ENOTSUP, "use \"default\"");
+	}
+	/* The built-in one first: a file may forbid the installation of another filter, ours does not. */
+	bool strict = strv_has(names, "strict");
+	TRY(add_builtin(n, strict ? SECCOMP_BUILTIN_STRICT : SECCOMP_BUILTIN_DEFAULT, strict ? "strict" : "default"));
+	for (size_t i = 0; i < names->n; i++)
+		if (!str_equal(names->v[i], "strict") && !str_equal(names->v[i], "default"))
+			TRY(add_file(n, names->v[i]));
+	return 0;
+}
+
+int native_claim_filter(struct native *n)
+{
+	const struct policy *p = n->job->policy;
+	bool ports = n->job->facts->landlock_abi >= 4;
+	const char *closed = ports ? "seccomp: no sockets but socketpair; Landlock: no TCP port" : "seccomp: no sockets but socketpair";
+	TRY(native_claim(n, FIELD_NETWORK, p->allow_network ? "true" : "false",
+			 p->allow_network ? "seccomp: INET and INET6 sockets, every host; other families stay closed" : closed,
+			 STRENGTH_KERNEL));
+	autoclean(buf_done) struct buf names = BUF_MAX(8192);
+	for (size_t i = 0; i < p->seccomp.n; i++)
+		buf_add_format(&names, "%s%s", i ? " " : "", p->seccomp.v[i]);
+	return native_claim(n, FIELD_SECCOMP, plan_text(n->plan, "%s", buf_text(&names)), "seccomp filter", STRENGTH_KERNEL);
+}

@@ -1,0 +1,96 @@
+/* Limits: what the kernel holds for each process, and what the keeper holds for the tree. */
+#include "backend/native/native.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/scope.h"
+
+#define GRACE_MS 250
+#define DRAIN_MS 200
+/* RLIMIT_CPU is the backstop of the meter, which should come first because it can tell the reason. */
+#define CPU_BACKSTOP_SECONDS 2
+
+static int64_t scaled(const struct native *n, enum policy_limit limit, int64_t factor)
+{
+	int64_t value = n->job->policy->limits[limit], result;
+	if (value == POLICY_UNLIMITED || __builtin_mul_overflow(value, factor, &result))
+		return PLAN_UNLIMITED;
+	return result;
+}
+
+int native_set_limits(struct native *n)
+{
+	n->plan->limits = (struct plan_limits){
+		.wall_ms = scaled(n, LIMIT_TIMEOUT_MS, 1),
+		.grace_ms = GRACE_MS,
+		.drain_ms = DRAIN_MS,
+		.output_bytes = scaled(n, LIMIT_OUTPUT_BYTES, 1),
+		.memory_bytes = scaled(n, LIMIT_MEMORY_MB, 1 << 20),
+		.cpu_ms = scaled(n, LIMIT_CPU_SECONDS, 1000),
+		.processes = scaled(n, LIMIT_PROCESSES, 1),
+	};
+	return 0;
+}
+
+/* RLIMIT_NPROC counts threads, and programs such as node start a dozen of them; the policy counts processes. So the kernel's
+ * limit leaves room for threads, and the meter counts processes. One process means one task: then the two agree. The reaper
+ * takes one. */
+static int64_t task_limit(int64_t processes)
+{
+	return processes == 1 ? 2 : processes * 4 + 33;
+}
+
+int native_add_rlimits(struct native *n)
+{
+	int64_t processes = n->job->policy->limits[LIMIT_PROCESSES];
+	int64_t cpu = n->job->policy->limits[LIMIT_CPU_SECONDS];
+	const struct {
+		int resource;
+		int64_t value;
+	} rows[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_CPU, cpu == POLICY_UNLIMITED ? cpu : cpu + CPU_BACKSTOP_SECONDS },
+		{ RLIMIT_DATA, scaled(n, LIMIT_MEMORY_MB, 1 << 20) },
+		{ RLIMIT_FSIZE, scaled(n, LIMIT_DISK_MB, 1 << 20) },
+		{ RLIMIT_NOFILE, n->job->policy->limits[LIMIT_FILE_DESCRIPTORS] },
+		/* Where the count is shared with the user's other processes the limit would hit those. */
+		{ RLIMIT_NPROC, n->own_count && processes != POLICY_UNLIMITED ? task_limit(processes) : POLICY_UNLIMITED },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].value != POLICY_UNLIMITED)
+			TRY(plan_add(n->plan, PLAN_OP(RLIMIT, (uint64_t)rows[i].resource, (uint64_t)rows[i].value)));
+	return 0;
+}
+
+int native_claim_limits(struct native *n)
+{
+	const struct {
+		enum policy_limit limit;
+		const char *mechanism;
+		enum strength strength;
+	} rows[] = {
+		{ LIMIT_CPU_SECONDS, "the keeper's meter, summed over the tree; RLIMIT_CPU behind it", STRENGTH_POLLED },
+		{ LIMIT_MEMORY_MB, "the keeper's meter, summed over the tree; RLIMIT_DATA for each process", STRENGTH_POLLED },
+		{ LIMIT_DISK_MB, "RLIMIT_FSIZE: each file, not their sum", STRENGTH_KERNEL },
+		{ LIMIT_TIMEOUT_MS, "the keeper's clock: SIGTERM, a grace of 250 ms, SIGKILL to all", STRENGTH_SUPERVISOR },
+		{ LIMIT_PROCESSES,
+		  n->own_count ? "the keeper's meter; RLIMIT_NPROC, with room for threads, in a user namespace of its own" :
+				 "the keeper's meter",
+		  STRENGTH_POLLED },
+		{ LIMIT_FILE_DESCRIPTORS, "RLIMIT_NOFILE", STRENGTH_KERNEL },
+		{ LIMIT_OUTPUT_BYTES, "counted by the keeper, stdout and stderr together", STRENGTH_SUPERVISOR },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		int64_t value = n->job->policy->limits[rows[i].limit];
+		const char *requested = value == POLICY_UNLIMITED ? "unlimited" : plan_text(n->plan, "%lld", (long long)value);
+		const char *mechanism = value == POLICY_UNLIMITED ? "not limited" : rows[i].mechanism;
+		if (rows[i].limit == LIMIT_PROCESSES && value == 1 && n->own_count)
+			mechanism = "RLIMIT_NPROC in a user namespace of its own: no second process, no second thread";
+		bool kernel = rows[i].limit == LIMIT_PROCESSES && value == 1 && n->own_count;
+		TRY(native_claim(n, (enum policy_field)(FIELD_LIMITS + rows[i].limit), requested, mechanism,
+				 value == POLICY_UNLIMITED ? STRENGTH_NONE : kernel ? STRENGTH_KERNEL : rows[i].strength));
+	}
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* The native backend: the kernel's own means, no other program. Internal to the room.
+ *
+ * A compilation is a `struct native`: the job, who the run will be, what it will get; each file adds its ops and claims. Since
+ * the ops of a plan have one order (plan/op.def), the spine in process.c calls the files in that order. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+
+struct native {
+	const struct backend_job *job;
+	struct plan *plan;
+	struct err *e;
+
+	uint32_t uid, gid;             /* who the run is, seen from the host */
+	uint32_t inner_uid, inner_gid; /* and seen from inside */
+	bool change_ids;               /* we are root and become somebody else */
+	bool namespaces;               /* pid and mount namespaces of its own */
+	bool own_count;                /* a user namespace of its own, hence a process count of its own */
+	const char *scratch;           /* private directory */
+	struct strv grants_read;       /* what is left of the policy's lists after denied paths were taken out */
+	struct strv grants_write;
+};
+
+int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e);
+
+/* ids.c: who the run is */
+int native_choose_ids(struct native *n);
+/* Can the run's user pass through, or write, this directory as the file system stands? */
+bool native_can_enter(const struct native *n, const char *directory);
+bool native_can_write(const struct native *n, const char *path);
+int native_claim_ids(struct native *n);
+
+/* paths.c: grants and denials */
+int native_choose_grants(struct native *n);
+int native_add_mounts(struct native *n);
+int native_add_landlock(struct native *n);
+int native_claim_paths(struct native *n);
+
+/* limits.c */
+int native_set_limits(struct native *n);  /* what the keeper supervises */
+int native_add_rlimits(struct native *n);
+int native_claim_limits(struct native *n);
+
+/* filter.c: seccomp and the network */
+int native_add_filter(struct native *n);
+int native_claim_filter(struct native *n);
+
+/* A claim whose texts live as long as the plan. */
+int native_claim(struct native *n, enum policy_field field, const char *requested, const char *mechanism, enum strength strength);

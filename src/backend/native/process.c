@@ -1,0 +1,136 @@
+/* Process level: the spine. The host's file system, seen through Landlock; a system call filter; a user, a pid and a mount
+ * namespace where the host gives them, for an end that nothing survives, a /proc of its own and denials inside of grants. */
+#include "backend/native/native.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <string.h>
+
+#include "base/scope.h"
+#include "base/str.h"
+
+
+int native_claim(struct native *n, enum policy_field field, const char *requested, const char *mechanism, enum strength strength)
+{
+	if (!requested || !mechanism)
+		return err_nomem(n->e);
+	struct claim claim = { policy_field_name(field), requested, mechanism, strength };
+	return plan_claim(n->plan, claim) < 0 ? err_nomem(n->e) : 0;
+}
+
+/* What the process level cannot hold on any host. */
+static int refuse_early(const struct native *n)
+{
+	const struct policy *p = n->job->policy;
+	if (p->allow_network && p->allowed_hosts.n > 0) {
+		err_set(n->e, ERR_UNSUPPORTED, 0, "allowedHosts",
+			"allowedHosts needs a network namespace, which the process level does not have");
+		return err_hint(n->e, -ENOTSUP, "use --isolation container, or drop allowedHosts for all hosts or none");
+	}
+	if (n->job->facts->landlock_abi < 1) {
+		err_set(n->e, ERR_UNSUPPORTED, 0, "landlock", "this kernel has no Landlock, so paths cannot be restricted");
+		return err_hint(n->e, -ENOTSUP, "Linux 5.13 or later with lsm=landlock; `cordon doctor` says more");
+	}
+	if (!n->job->facts->seccomp) {
+		err_set(n->e, ERR_UNSUPPORTED, 0, "seccomp", "this kernel refuses system call filters");
+		return err_hint(n->e, -ENOTSUP, "`cordon doctor` says more");
+	}
+	return 0;
+}
+
+static int add_command(struct native *n)
+{
+	struct plan *p = n->plan;
+	autoclean(strv_done) struct strv env = { 0 };
+	if (strv_copy(n->job->env, &env) < 0 || strv_add_format(&env, "HOME=%s/home", n->scratch) < 0 ||
+	    strv_add_format(&env, "TMPDIR=%s/tmp", n->scratch) < 0)
+		return err_nomem(n->e);
+	/* What the policy or the caller states wins over ours. */
+	for (size_t i = n->job->env->n; i < env.n; i++) {
+		size_t name = strcspn(env.v[i], "=") + 1;
+		for (size_t k = 0; k < n->job->env->n; k++)
+			if (strncmp(env.v[k], env.v[i], name) == 0) {
+				strv_remove(&env, i--);
+				break;
+			}
+	}
+	if (plan_set_argv(p, n->job->argv) < 0 || plan_set_env(p, &env) < 0)
+		return err_nomem(n->e);
+	return 0;
+}
+
+static uint64_t namespace_flags(const struct native *n)
+{
+	if (!n->namespaces)
+		return 0;
+	return CLONE_NEWPID | CLONE_NEWNS | (n->job->facts->privileged ? 0 : CLONE_NEWUSER);
+}
+
+/* The steps, in the order of op.def. */
+static int add_ops(struct native *n)
+{
+	struct plan *p = n->plan;
+	TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
+	if (n->namespaces)
+		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n))));
+	if (n->namespaces && !n->job->facts->privileged)
+		TRY(plan_add(p, PLAN_OP(MAP_SELF, n->inner_uid, n->uid, n->inner_gid, n->gid)));
+	if (n->namespaces)
+		TRY(native_add_mounts(n));
+	if (n->change_ids) {
+		TRY(plan_add(p, PLAN_OP(DROP_BOUNDING)));
+		TRY(plan_add(p, PLAN_OP(SET_IDS, n->uid, n->gid)));
+	}
+	if (n->change_ids && n->own_count)
+		TRY(plan_add(p, PLAN_OP(OWN_USER_NS, n->uid, n->gid)));
+	TRY(plan_add(p, PLAN_OP(NEW_KEYRING)));
+	TRY(plan_add(p, PLAN_OP(DROP_CAPS)));
+	TRY(plan_add(p, PLAN_OP(DIE_WITH_PARENT)));
+
+	TRY(plan_add(p, PLAN_OP(NEW_SESSION)));
+	TRY(plan_add(p, PLAN_OP(UMASK, 022)));
+	TRY(plan_add(p, PLAN_OP(ENTER_DIR, plan_text(p, "%s", n->job->policy->working_directory))));
+	TRY(plan_add(p, PLAN_OP(DESCRIPTORS, n->job->named_fds)));
+	TRY(plan_add(p, PLAN_OP(NO_NEW_PRIVS)));
+	TRY(native_add_landlock(n));
+	TRY(native_add_rlimits(n));
+	TRY(native_add_filter(n));
+	return plan_add(p, PLAN_OP(EXEC, plan_text(p, "%s", n->job->program)));
+}
+
+static int add_claims(struct native *n)
+{
+	TRY(native_claim(n, FIELD_LEVEL, "process",
+			 n->namespaces ? "user, pid and mount namespaces, Landlock, seccomp: nothing survives the end" :
+					 "Landlock and seccomp; without a pid namespace the end is a kill of the whole tree, repeated",
+			 n->namespaces ? STRENGTH_KERNEL : STRENGTH_SUPERVISOR));
+	TRY(native_claim_filter(n));
+	TRY(native_claim_paths(n));
+	TRY(native_claim_limits(n));
+	return native_claim_ids(n);
+}
+
+static void native_done(struct native *n)
+{
+	strv_done(&n->grants_read);
+	strv_done(&n->grants_write);
+}
+
+int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e)
+{
+	autoclean(native_done) struct native n = { .job = job, .plan = ret, .e = e, .namespaces = job->facts->namespaces };
+	TRY(refuse_early(&n));
+	ret->id = plan_text(ret, "%s", job->id);
+	n.scratch = plan_text(ret, "%s/%s", job->scratch_base, job->id);
+	if (!n.scratch)
+		return err_nomem(e);
+	TRY(native_choose_ids(&n));
+	TRY(native_choose_grants(&n));
+	TRY(native_set_limits(&n));
+	TRY(add_command(&n));
+	int added = add_ops(&n);
+	if (added == -ENOMEM)
+		return err_nomem(e);
+	TRY(added);
+	return add_claims(&n);
+}
