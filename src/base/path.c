@@ -52,6 +52,7 @@ struct walk {
 	const char *next;
 	int links_left;
 	bool missing; /* what follows does not exist */
+	struct path_memo *seen;
 };
 
 static void cut_done(struct walk *w, size_t size)
@@ -96,6 +97,24 @@ static int follow(struct walk *w, const char *target, size_t length)
 	return 0;
 }
 
+static bool recall(const struct walk *w)
+{
+	const struct path_memo *seen = w->seen;
+	for (size_t at = 0; seen && at < seen->used; at += strlen(seen->names + at) + 1)
+		if (strcmp(seen->names + at, w->done) == 0)
+			return true;
+	return false;
+}
+
+static void remember(struct walk *w)
+{
+	struct path_memo *seen = w->seen;
+	if (!seen || w->done_size + 1 > sizeof seen->names - seen->used)
+		return;
+	memcpy(seen->names + seen->used, w->done, w->done_size + 1);
+	seen->used += w->done_size + 1;
+}
+
 /* One call a name: readlink tells links, other files (EINVAL) and what is not there apart. */
 static int step(struct walk *w, const char *name, size_t length)
 {
@@ -108,7 +127,7 @@ static int step(struct walk *w, const char *name, size_t length)
 		return 0;
 	}
 	TRY(push(w, name, length));
-	if (w->missing)
+	if (w->missing || recall(w))
 		return 0;
 	char target[PATH_MAX];
 	ssize_t got = readlink(w->done, target, sizeof target);
@@ -116,18 +135,21 @@ static int step(struct walk *w, const char *name, size_t length)
 		return -ENAMETOOLONG;
 	if (got >= 0)
 		return follow(w, target, (size_t)got);
-	if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
+	if (errno == EINVAL)
+		remember(w);
+	else if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
 		w->missing = true;
-	else if (errno != EINVAL)
+	else
 		return -errno;
 	return 0;
 }
 
-int path_resolve_below(const char *path, const char *root, char **ret, bool *ret_missing)
+int path_resolve_below(const char *path, const char *root, struct path_memo *seen, char **ret, bool *ret_missing)
 {
 	struct walk w; /* set field by field: zeroing the arrays would cost more than the walk */
 	w.links_left = 40;
 	w.missing = false;
+	w.seen = seen;
 	cut_done(&w, 0);
 	if (!path[0])
 		return -ENOENT;
@@ -159,7 +181,7 @@ int path_resolve(const char *path, const char *base, const char *home, char **re
 		return err_set(e, ERR_USAGE, EINVAL, "path", "an empty path");
 	autoclean(free_done) char *absolute = NULL;
 	TRY(make_absolute(path, base, home, &absolute, e));
-	int result = path_resolve_below(absolute, "/", ret, NULL);
+	int result = path_resolve_below(absolute, "/", NULL, ret, NULL);
 	if (result < 0)
 		err_set(e, ERR_USAGE, -result, "path", "cannot resolve the path \"%s\"", path);
 	return result;

@@ -1,6 +1,7 @@
 /* The table of fields, as the files of this room use it. Not for other rooms: they have policy.h. */
 #pragma once
 
+#include "base/path.h"
 #include "policy/policy.h"
 
 enum field_kind {
@@ -106,7 +107,16 @@ enum within_mode { WITHIN_ALL, WITHIN_STATED };
 int lattice_within(const struct policy *a, const struct policy *b, enum within_mode mode, struct strv *excess);
 
 /* ---- paths (paths.c) ---- */
+/* A place, resolved once for the many paths that are relative to it. */
+struct real_place {
+	char *cwd;
+	char *home; /* NULL: not known */
+	struct path_memo seen;
+};
+int real_place_of(const struct policy_place *place, struct real_place *ret, struct err *e);
+void real_place_done(struct real_place *place);
+
 /* The lists of a layer; relative paths are below `base`, which is resolved. */
-int policy_resolve_lists(struct policy *p, const char *base, const char *home, struct err *e);
+int policy_resolve_lists(struct policy *p, const char *base, struct real_place *place, struct err *e);
 /* The working directory, from the policy or from `place`; it must exist. */
-int policy_resolve_directory(struct policy *p, const struct policy_place *place, struct err *e);
+int policy_resolve_directory(struct policy *p, struct real_place *place, struct err *e);

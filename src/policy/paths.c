@@ -36,10 +36,31 @@ const char *const *policy_system_devices(size_t *ret_count)
 	return system_devices;
 }
 
-/* Where paths are resolved: both resolved themselves, so that they are not walked again for each of many paths. */
+void real_place_done(struct real_place *place)
+{
+	free(place->cwd);
+	free(place->home);
+	*place = (struct real_place){ 0 };
+}
+
+int real_place_of(const struct policy_place *place, struct real_place *ret, struct err *e)
+{
+	autoclean(real_place_done) struct real_place real = { 0 };
+	int result = path_resolve_below(place->cwd, "/", &real.seen, &real.cwd, NULL);
+	if (result < 0)
+		return err_set(e, ERR_USAGE, -result, "policy", "cannot resolve the directory %s", place->cwd);
+	/* A HOME that is relative or leads nowhere is no home. */
+	if (place->home && place->home[0] == '/')
+		(void)path_resolve_below(place->home, "/", &real.seen, &real.home, NULL);
+	*ret = real;
+	real = (struct real_place){ 0 };
+	return 0;
+}
+
+/* Where one list's paths are: relative ones below `base`, ~ in place->home. */
 struct origin {
 	const char *base;
-	const char *home; /* NULL: not known */
+	struct real_place *place;
 };
 
 static bool is_home(const char *path)
@@ -50,9 +71,9 @@ static bool is_home(const char *path)
 static int resolve_one(const char *path, const struct origin *from, char **ret, bool *ret_missing)
 {
 	if (!is_home(path))
-		return path_resolve_below(path, from->base, ret, ret_missing);
+		return path_resolve_below(path, from->base, &from->place->seen, ret, ret_missing);
 	const char *below = path + 1 + strspn(path + 1, "/");
-	return path_resolve_below(*below ? below : ".", from->home, ret, ret_missing);
+	return path_resolve_below(*below ? below : ".", from->place->home, &from->place->seen, ret, ret_missing);
 }
 
 /* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
@@ -61,7 +82,7 @@ static int add_rows(struct strv *to, const char *const *rows, size_t count, bool
 	for (size_t i = 0; i < count; i++) {
 		autoclean(free_done) char *path = NULL;
 		bool missing;
-		if (is_home(rows[i]) && !from->home)
+		if (is_home(rows[i]) && !from->place->home)
 			continue;
 		int result = resolve_one(rows[i], from, &path, &missing);
 		if (result == -ENOMEM)
@@ -70,6 +91,13 @@ static int add_rows(struct strv *to, const char *const *rows, size_t count, bool
 			TRY(strv_add_take(to, TAKE(path)));
 	}
 	return 0;
+}
+
+static int homeless(enum policy_field field, const char *entry, struct err *e)
+{
+	err_set(e, ERR_USAGE, 0, "policy", "%s: cannot expand \"%s\": HOME is not set to an absolute path", policy_field_name(field),
+		entry);
+	return err_hint(e, -EINVAL, "write the path in full, or set HOME");
 }
 
 static int add_entry(struct strv *to, enum policy_field field, const char *entry, const struct origin *from, struct err *e)
@@ -83,11 +111,8 @@ static int add_entry(struct strv *to, enum policy_field field, const char *entry
 		return add_rows(to, system_paths, COUNT_OF(system_paths), true, from);
 	if (strcmp(entry, "@credentials") == 0)
 		return add_rows(to, credential_paths, COUNT_OF(credential_paths), false, from);
-	if (is_home(entry) && !from->home) {
-		err_set(e, ERR_USAGE, 0, "policy", "%s: cannot expand \"%s\": HOME is not set to an absolute path",
-			policy_field_name(field), entry);
-		return err_hint(e, -EINVAL, "write the path in full, or set HOME");
-	}
+	if (is_home(entry) && !from->place->home)
+		return homeless(field, entry, e);
 	char *path;
 	int result = resolve_one(entry, from, &path, NULL);
 	if (result < 0) {
@@ -115,19 +140,21 @@ static int resolve_list(struct policy *p, enum policy_field field, const struct 
 	return 0;
 }
 
-/* HOME resolved; what is not set, relative or not resolvable is no home. */
-static char *resolve_home(const char *home)
+static int canonical_hosts(struct strv *hosts, struct err *e)
 {
-	char *resolved = NULL;
-	if (!home || home[0] != '/' || path_resolve_below(home, "/", &resolved, NULL) < 0)
-		return NULL;
-	return resolved;
+	for (size_t i = 0; i < hosts->n; i++) {
+		const char *hint, *problem = field_entry_problem(FIELD_HOSTS, hosts->v[i], &hint);
+		if (!problem)
+			continue;
+		err_set(e, ERR_USAGE, 0, "policy", "allowedHosts: \"%s\" %s", hosts->v[i], problem);
+		return err_hint(e, -EINVAL, "%s", hint);
+	}
+	return hosts_canonical(hosts) < 0 ? err_nomem(e) : 0;
 }
 
-int policy_resolve_lists(struct policy *p, const char *base, const char *home, struct err *e)
+int policy_resolve_lists(struct policy *p, const char *base, struct real_place *place, struct err *e)
 {
-	autoclean(free_done) char *resolved_home = resolve_home(home);
-	struct origin from = { base, resolved_home };
+	struct origin from = { base, place };
 	TRY(resolve_list(p, FIELD_READ, &from, e));
 	TRY(resolve_list(p, FIELD_WRITE, &from, e));
 	TRY(resolve_list(p, FIELD_DENIED, &from, e));
@@ -141,39 +168,39 @@ int policy_resolve_lists(struct policy *p, const char *base, const char *home, s
 	strv_sort_unique(&p->allowed_commands);
 	strv_sort_unique(&p->blocked_commands);
 	seccomp_canonical(&p->seccomp);
-	for (size_t i = 0; i < p->allowed_hosts.n; i++) {
-		const char *hint, *problem = field_entry_problem(FIELD_HOSTS, p->allowed_hosts.v[i], &hint);
-		if (problem) {
-			err_set(e, ERR_USAGE, 0, "policy", "allowedHosts: \"%s\" %s", p->allowed_hosts.v[i], problem);
-			return err_hint(e, -EINVAL, "%s", hint);
-		}
-	}
-	return hosts_canonical(&p->allowed_hosts) < 0 ? err_nomem(e) : 0;
+	return canonical_hosts(&p->allowed_hosts, e);
 }
 
-int policy_resolve_directory(struct policy *p, const struct policy_place *place, struct err *e)
+static int check_is_directory(const char *path, struct err *e)
 {
-	const char *wanted = policy_has(p, FIELD_CWD) && p->working_directory ? p->working_directory : place->cwd;
-	char *resolved;
-	TRY(path_resolve(wanted, place->cwd, place->home, &resolved, e));
+	struct stat st;
+	int errnum = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	if (!errnum)
+		return 0;
+	err_set(e, ERR_USAGE, errnum, "policy", "cannot start in the working directory %s", path);
+	return err_hint(e, -errnum, "name an existing directory with --cwd or workingDirectory");
+}
+
+int policy_resolve_directory(struct policy *p, struct real_place *place, struct err *e)
+{
+	const char *wanted = policy_has(p, FIELD_CWD) && p->working_directory ? p->working_directory : ".";
+	if (is_home(wanted) && !place->home)
+		return homeless(FIELD_CWD, wanted, e);
+	struct origin from = { place->cwd, place };
+	char *resolved = NULL;
+	int result = resolve_one(wanted, &from, &resolved, NULL);
+	if (result < 0)
+		return err_set(e, ERR_USAGE, -result, "policy", "cannot resolve the working directory %s", wanted);
 	free(p->working_directory);
 	p->working_directory = resolved;
 	p->set |= POLICY_BIT(FIELD_CWD);
-	struct stat st;
-	if (stat(resolved, &st) < 0) {
-		int errnum = errno;
-		err_set(e, ERR_USAGE, errnum, "policy", "the working directory %s", resolved);
-		return err_hint(e, -errnum, "name an existing directory with --cwd or workingDirectory");
-	}
-	if (!S_ISDIR(st.st_mode)) {
-		err_set(e, ERR_USAGE, ENOTDIR, "policy", "the working directory %s", resolved);
-		return err_hint(e, -ENOTDIR, "name a directory with --cwd or workingDirectory");
-	}
-	return 0;
+	return check_is_directory(resolved, e);
 }
 
 int policy_resolve_paths(struct policy *p, const struct policy_place *place, struct err *e)
 {
-	TRY(policy_resolve_directory(p, place, e));
-	return policy_resolve_lists(p, p->working_directory, place->home, e);
+	autoclean(real_place_done) struct real_place real = { 0 };
+	TRY(real_place_of(place, &real, e));
+	TRY(policy_resolve_directory(p, &real, e));
+	return policy_resolve_lists(p, p->working_directory, &real, e);
 }

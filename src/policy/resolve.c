@@ -157,7 +157,7 @@ static int note(struct strv *notes, const char *path, const char *what)
 }
 
 /* Narrow *p by one project's file; what it asks beyond is told and dropped. */
-static int meet_project(struct policy *p, const char *directory, const char *home, struct strv *notes, struct err *e)
+static int meet_project(struct policy *p, const char *directory, struct real_place *place, struct strv *notes, struct err *e)
 {
 	autoclean(free_done) char *path = str_format("%s/.cordon.json", strcmp(directory, "/") == 0 ? "" : directory);
 	if (!path)
@@ -166,7 +166,7 @@ static int meet_project(struct policy *p, const char *directory, const char *hom
 	int found = read_layer(path, TRUST_NONE, &layer, e);
 	if (found <= 0)
 		return found;
-	TRY(policy_resolve_lists(&layer, directory, home, e));
+	TRY(policy_resolve_lists(&layer, directory, place, e));
 	layer.set &= ~POLICY_BIT(FIELD_CWD); /* where the command starts is the caller's to say */
 
 	autoclean(strv_done) struct strv excess = { 0 };
@@ -182,18 +182,17 @@ static int meet_project(struct policy *p, const char *directory, const char *hom
 	return 0;
 }
 
-static int meet_projects(struct policy *p, const struct policy_sources *from, struct strv *notes, struct err *e)
+static int meet_projects(struct policy *p, const char *start, struct real_place *place, struct strv *notes, struct err *e)
 {
 	autoclean(free_done) char *directory = NULL;
 	autoclean(free_done) char *root = NULL;
-	autoclean(free_done) char *home = NULL;
-	TRY(path_resolve(from->project_start, from->place->cwd, from->place->home, &directory, e));
-	if (from->place->home && from->place->home[0] == '/')
-		TRY(path_resolve(from->place->home, "/", NULL, &home, e));
-	if (find_root(directory, home, &root) < 0)
+	int result = path_resolve_below(start, place->cwd, &place->seen, &directory, NULL);
+	if (result < 0)
+		return err_set(e, ERR_USAGE, -result, "policy", "cannot resolve the directory %s", start);
+	if (find_root(directory, place->home, &root) < 0)
 		return err_nomem(e);
 	for (;;) {
-		TRY(meet_project(p, directory, from->place->home, notes, e));
+		TRY(meet_project(p, directory, place, notes, e));
 		if (strcmp(directory, root) == 0)
 			return 0;
 		to_parent(directory);
@@ -211,15 +210,15 @@ static int refuse(const char *file, const struct strv *excess, struct err *e)
 	return err_hint(e, -EPERM, "ask for less, or have the administrator raise the ceiling in %s", file);
 }
 
-static int read_ceiling(const struct policy_sources *from, const char *cwd, struct policy *ret, struct err *e)
+static int read_ceiling(const char *file, const char *cwd, struct real_place *place, struct policy *ret, struct err *e)
 {
-	if (!from->admin_file || !from->admin_file[0])
+	if (!file || !file[0])
 		return 0;
-	int found = read_layer(from->admin_file, TRUST_ROOT, ret, e);
+	int found = read_layer(file, TRUST_ROOT, ret, e);
 	if (found <= 0)
 		return found;
 	ret->set &= ~POLICY_BIT(FIELD_CWD);
-	TRY(policy_resolve_lists(ret, cwd, from->place->home, e));
+	TRY(policy_resolve_lists(ret, cwd, place, e));
 	return 1;
 }
 
@@ -243,21 +242,24 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	autoclean(policy_done) struct policy p = { 0 };
 	autoclean(policy_done) struct policy stated = { 0 };
 	autoclean(policy_done) struct policy ceiling = { 0 };
+	autoclean(real_place_done) struct real_place place = { 0 };
 	const char *built_in = NULL;
+	TRY(real_place_of(from->place, &place, e));
 	TRY(choose_built_in(from->profiles, &built_in, e));
 	TRY(policy_profile(built_in, &p, e));
 	TRY(gather_stated(from, &stated, e));
 	TRY(policy_overlay(&p, &stated, e));
-	TRY(policy_resolve_paths(&p, from->place, e));
+	TRY(policy_resolve_directory(&p, &place, e));
+	TRY(policy_resolve_lists(&p, p.working_directory, &place, e));
 
-	int ceiled = read_ceiling(from, p.working_directory, &ceiling, e);
+	int ceiled = read_ceiling(from->admin_file, p.working_directory, &place, &ceiling, e);
 	TRY(ceiled);
 	if (ceiled) {
-		TRY(policy_resolve_lists(&stated, p.working_directory, from->place->home, e));
+		TRY(policy_resolve_lists(&stated, p.working_directory, &place, e));
 		TRY(hold_under(&p, &stated, &ceiling, from->admin_file, e));
 	}
 	if (from->project_start)
-		TRY(meet_projects(&p, from, notes, e));
+		TRY(meet_projects(&p, from->project_start, &place, notes, e));
 	TRY(policy_check(&p, e));
 	*ret = p;
 	p = (struct policy){ 0 };
