@@ -123,7 +123,7 @@ static void add_levels(struct buf *out)
 {
 	for (int i = 0; i < LEVEL_COUNT; i++)
 		buf_add_format(out, "%s\\fB%s\\fR", i ? ", " : "", policy_level_name((enum policy_level)i));
-	buf_add_text(out, "\n");
+	buf_add_text(out, ".\n");
 }
 
 static void add_profiles(struct buf *out)

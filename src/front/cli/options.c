@@ -248,6 +248,10 @@ int args_parse(char **argv, struct args *a, struct err *e)
 
 int args_take_command(struct args *a, struct err *e)
 {
+	if (!a->words[0][0]) {
+		err_set(e, ERR_USAGE, 0, "options", "the command is an empty word");
+		return err_hint(e, -EINVAL, "look for a variable that is not set: cordon %s -- \"$PROGRAM\"", a->command->name);
+	}
 	for (int i = 0; i < a->word_count; i++)
 		if (strv_add(&a->request.argv, a->words[i]) < 0)
 			return err_nomem(e);
