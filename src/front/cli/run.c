@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,27 +88,21 @@ static int set_events(struct args *a, int *ret_opened, struct err *e)
 
 /* ---- the run ---- */
 
-/* The signals stay blocked but while we sleep, so none can slip in between the look and the sleep. */
 static int wait_for_end(struct engine *engine, struct run *run)
 {
-	sigset_t ending, before;
-	sigemptyset(&ending);
-	for (size_t i = 0; i < COUNT_OF(ending_signals); i++)
-		sigaddset(&ending, ending_signals[i]);
-	sigprocmask(SIG_BLOCK, &ending, &before);
-	int result = 0;
-	for (bool cancelled = false; !run_outcome(run) && result >= 0;) {
+	/* A signal may come between the look and the sleep; then it is seen after this. */
+	enum { LOOK_AGAIN_MS = 200 };
+	int result;
+	bool cancelled = false;
+	do {
 		if (asked_to_end && !cancelled) {
 			cancelled = true;
 			engine_cancel(engine, run);
 		}
-		struct pollfd ready = { .fd = engine_fd(engine), .events = POLLIN };
-		if (ppoll(&ready, 1, NULL, &before) > 0)
-			result = engine_dispatch(engine);
-	}
+		result = engine_wait(engine, run, LOOK_AGAIN_MS);
+	} while (result == 0 || result == -EINTR);
 	handle_signals(SIG_DFL); /* from here on there is nothing to lose */
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return run_outcome(run) ? 0 : result;
+	return result;
 }
 
 static int report_json(const struct run *run, struct err *e)
