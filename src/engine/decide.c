@@ -1,0 +1,141 @@
+/* The deciding half of the spine: request → policy → verdict → plan. Changes nothing. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/scope.h"
+#include "base/str.h"
+#include "engine/internal.h"
+#include "guard/words.h"
+
+void request_done(struct request *r)
+{
+	strv_done(&r->argv);
+	strv_done(&r->profiles);
+	strv_done(&r->keep_fds);
+	policy_done(&r->flags);
+	free(TAKE(r->input_path));
+}
+
+void decision_done(struct decision *d)
+{
+	policy_done(&d->policy);
+	plan_done(&d->plan);
+	strv_done(&d->notes);
+}
+
+void make_id(char id[24])
+{
+	unsigned char bytes[8] = { 0 };
+	while (getrandom(bytes, sizeof bytes, 0) < 0 && errno == EINTR)
+		;
+	int used = snprintf(id, 24, "sbx-");
+	for (size_t i = 0; i < sizeof bytes; i++)
+		used += snprintf(id + used, 24 - (size_t)used, "%02x", bytes[i]);
+}
+
+/* The estimator looks at the first simple command of a shell line. */
+static int estimate(const struct request *request, struct estimate *ret)
+{
+	if (!request->shell || request->argv.n == 0) {
+		policy_estimate(&request->argv, ret);
+		return 0;
+	}
+	autoclean(strv_done) struct strv first = { 0 };
+	struct err ignored = { 0 }; /* a line that cannot be read is refused by the guard, with a better message */
+	if (words_first_command(request->argv.v[0], &first, &ignored) < 0)
+		strv_done(&first);
+	policy_estimate(&first, ret);
+	return 0;
+}
+
+/* The caller's layer, with the estimate where the caller states no limit of its own. */
+static int flags_layer(const struct request *request, const struct estimate *guess, struct policy *ret, struct err *e)
+{
+	autoclean(policy_done) struct policy flags = { 0 };
+	if (policy_copy(&request->flags, &flags) < 0)
+		return err_nomem(e);
+	const struct {
+		enum policy_limit limit;
+		int64_t value;
+	} rows[] = {
+		{ LIMIT_MEMORY_MB, guess->memory_mb },
+		{ LIMIT_CPU_SECONDS, guess->cpu_seconds },
+		{ LIMIT_TIMEOUT_MS, guess->timeout_ms },
+	};
+	for (size_t i = 0; request->estimate && i < COUNT_OF(rows); i++) {
+		if (flags.set & POLICY_SET_LIMIT(rows[i].limit))
+			continue;
+		flags.set |= POLICY_SET_LIMIT(rows[i].limit);
+		flags.limits[rows[i].limit] = rows[i].value;
+	}
+	*ret = flags;
+	flags = (struct policy){ 0 };
+	return 0;
+}
+
+static int resolve_policy(const struct engine *engine, const struct request *request, const struct policy *flags,
+			  struct decision *d, struct err *e)
+{
+	autoclean(free_done) char *cwd = getcwd(NULL, 0);
+	if (!cwd) {
+		err_set(e, ERR_IO, errno, "workingDirectory", "cannot tell the current directory");
+		return err_hint(e, -EIO, "change to a directory that exists, or use --cwd DIR");
+	}
+	struct policy_place place = { .cwd = cwd, .home = getenv("HOME") };
+	struct policy_sources sources = {
+		.place = &place,
+		.admin_file = engine->admin_file,
+		.user_file = engine->user_file,
+		.profiles = &request->profiles,
+		.flags = flags,
+		.project_start = flags->working_directory ? flags->working_directory : cwd,
+	};
+	return policy_resolve(&sources, &d->policy, &d->notes, e);
+}
+
+int decide_plan(const struct decision *d, const struct command *command, const struct kernel_facts *facts, const char *id,
+		size_t named_fds, struct plan *ret, struct err *e)
+{
+	struct backend_job job = {
+		.policy = &d->policy,
+		.facts = facts,
+		.id = id,
+		.program = command->program,
+		.argv = &command->argv,
+		.env = &command->env,
+		.scratch_base = command->scratch_base,
+		.named_fds = named_fds,
+	};
+	return backend_compile(&job, ret, e);
+}
+
+int decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, const char *id,
+	   struct decision *ret, struct command *ret_command, struct err *e)
+{
+	if (request->argv.n == 0 || !request->argv.v[0][0]) {
+		err_set(e, ERR_USAGE, 0, "command", "no command to run");
+		return err_hint(e, -EINVAL, "put it after --, as in: cordon run -- ls -l");
+	}
+	autoclean(decision_done) struct decision d = { 0 };
+	autoclean(policy_done) struct policy flags = { 0 };
+	autoclean(command_done) struct command command = { 0 };
+	TRY(estimate(request, &d.estimate));
+	TRY(flags_layer(request, &d.estimate, &flags, e));
+	TRY(resolve_policy(engine, request, &flags, &d, e));
+	if (!request->guard_off)
+		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
+	if (d.verdict.result == GUARD_ALLOW) {
+		TRY(command_prepare(request, &d.policy, id, &command, e));
+		TRY(decide_plan(&d, &command, facts, id, request->keep_fds.n, &d.plan, e));
+	}
+	*ret = d;
+	d = (struct decision){ 0 };
+	*ret_command = command;
+	command = (struct command){ 0 };
+	return 0;
+}

@@ -1,0 +1,281 @@
+/* The spine: one run from request to outcome. */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/scope.h"
+#include "base/str.h"
+#include "engine/internal.h"
+
+#define ADMIN_FILE "/etc/cordon/policy.json"
+#ifndef CORDON_LIBEXECDIR
+#define CORDON_LIBEXECDIR "/usr/local/libexec/cordon"
+#endif
+
+/* ---- the engine ---- */
+static char *default_user_file(void)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	if (config && config[0] == '/')
+		return str_format("%s/cordon/policy.json", config);
+	return home && home[0] == '/' ? str_format("%s/.config/cordon/policy.json", home) : strdup("");
+}
+
+int engine_open(const struct engine_options *options, struct engine **ret, struct err *e)
+{
+	autoclean(engine_close) struct engine *engine = calloc(1, sizeof *engine);
+	if (!engine)
+		return err_nomem(e);
+	const char *named = getenv("CORDON_KEEPER");
+	struct launcher_options launcher = { .start_keeper = options->start_keeper, .keeper_path = options->keeper_path };
+	if (!launcher.keeper_path)
+		launcher.keeper_path = named && named[0] == '/' ? named : CORDON_LIBEXECDIR "/cordon-keeper";
+	engine->admin_file = strdup(options->admin_file ? options->admin_file : ADMIN_FILE);
+	engine->user_file = options->user_file ? strdup(options->user_file) : default_user_file();
+	if (!engine->admin_file || !engine->user_file)
+		return err_nomem(e);
+	if (!engine->user_file[0])
+		free(TAKE(engine->user_file));
+	TRY(launcher_open(&launcher, &engine->launcher, e));
+	*ret = TAKE(engine);
+	return 0;
+}
+
+void engine_close(struct engine **engine)
+{
+	struct engine *closing = *engine;
+	if (!closing)
+		return;
+	while (closing->runs) {
+		struct run *run = closing->runs;
+		run_done(closing, &run);
+	}
+	launcher_close(&closing->launcher);
+	free(closing->admin_file);
+	free(closing->user_file);
+	free(closing);
+	*engine = NULL;
+}
+
+static const struct kernel_facts *facts_of(struct engine *engine)
+{
+	if (!engine->facts_known)
+		kernel_probe_quick(&engine->facts);
+	engine->facts_known = true;
+	return &engine->facts;
+}
+
+int engine_decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, struct decision *ret,
+		  struct err *e)
+{
+	char id[24];
+	make_id(id);
+	autoclean(command_done) struct command command = { 0 };
+	return decide(engine, request, facts ? facts : facts_of(engine), id, ret, &command, e);
+}
+
+/* ---- a run ---- */
+static void on_launch(void *context, enum launch_event event, enum kill_reason reason)
+{
+	if (event == LAUNCH_STARTED)
+		event_write(context, EVENT_STARTED, reason);
+	else if (event == LAUNCH_KILLING)
+		event_write(context, EVENT_KILLED, reason);
+}
+
+static int parse_named(const struct request *request, struct run *run, struct err *e)
+{
+	run->named = calloc(request->keep_fds.n + 1, sizeof *run->named);
+	if (!run->named)
+		return err_nomem(e);
+	for (size_t i = 0; i < request->keep_fds.n; i++) {
+		int64_t number;
+		const char *text = request->keep_fds.v[i];
+		if (i >= 16 || str_parse_number(text, 3, 1023, &number) < 0 || fcntl((int)number, F_GETFD) < 0) {
+			err_set(e, ERR_USAGE, EBADF, "descriptors", "descriptor \"%s\" cannot be kept", text);
+			return err_hint(e, -EBADF, "at most 16 numbers from 3 to 1023 that are open in the caller");
+		}
+		run->named[run->named_count++] = (int)number;
+	}
+	return 0;
+}
+
+static int launch(struct engine *engine, struct run *run, struct err *e)
+{
+	struct launch_fds fds = {
+		.input = run->input.fd,
+		.output = { run->output_fds[0], run->output_fds[1] },
+		.named = run->named,
+		.named_numbers = run->named,
+		.named_count = run->named_count,
+	};
+	return launch_start(engine->launcher, &run->decision.plan, &fds, on_launch, run, &run->launch, e);
+}
+
+static void run_free(struct run *run)
+{
+	launch_done(&run->launch);
+	decision_done(&run->decision);
+	command_done(&run->command);
+	input_done(&run->input);
+	outcome_done(&run->lost);
+	free(run->named);
+	free(run);
+}
+
+static void run_free_scope(struct run **run)
+{
+	if (*run)
+		run_free(*run);
+}
+
+static int refuse(const struct guard_verdict *v, struct err *e)
+{
+	err_set(e, ERR_REFUSED, 0, "guard", "refused by rule %s: %s: %s", v->rule, v->reason, v->culprit);
+	return err_hint(e, -EACCES, "%s", v->hint);
+}
+
+int engine_start(struct engine *engine, const struct request *request, struct run **ret, struct err *e)
+{
+	autoclean(run_free_scope) struct run *run = calloc(1, sizeof *run);
+	if (!run)
+		return err_nomem(e);
+	run->input = (struct input){ .fd = -1, .from = -1, .to = -1 };
+	make_id(run->id);
+	TRY(decide(engine, request, facts_of(engine), run->id, &run->decision, &run->command, e));
+	if (run->decision.verdict.result != GUARD_ALLOW)
+		return refuse(&run->decision.verdict, e);
+	TRY(parse_named(request, run, e));
+	TRY(input_open(request, &run->input, e));
+	for (int i = 0; i < 2; i++)
+		run->output_fds[i] = request->capture ? -1 : request->output_fds[i] ? request->output_fds[i] : i + 1;
+	run->events_fd = request->events_fd ? request->events_fd : -1;
+	event_write(run, EVENT_CREATED, KILL_NONE);
+	TRY(launch(engine, run, e));
+	run->next = engine->runs;
+	engine->runs = run;
+	*ret = TAKE(run);
+	return 0;
+}
+
+/* What was assumed of the host, and which failed step says that it is not so. */
+static bool learn(struct kernel_facts *facts, const char *step)
+{
+	const struct {
+		const char *step;
+		bool *fact;
+	} rows[] = {
+		{ "MOUNT_PROC", &facts->own_proc },    { "GRAB", &facts->idmapped_mounts }, { "namespaces", &facts->namespaces },
+		{ "MAP_SELF", &facts->namespaces },    { "MOUNT_PRIVATE", &facts->namespaces }, { "COVER", &facts->namespaces },
+		{ "PLACE", &facts->namespaces },       { "MASK", &facts->namespaces },      { "OWN_USER_NS", &facts->namespaces },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (strcmp(rows[i].step, step) == 0 && *rows[i].fact) {
+			*rows[i].fact = false;
+			return true;
+		}
+	return false;
+}
+
+/* A run that failed because the host gives less than was assumed is planned again with what it gives; the new plan refuses
+ * if the policy needs more. Nothing of the command has run. */
+static bool try_again(struct engine *engine, struct run *run)
+{
+	const struct outcome *o = launch_outcome(run->launch);
+	if (o->kind != OUTCOME_FAILED || o->err.code != ERR_UNSUPPORTED || !learn(&engine->facts, o->err.step))
+		return false;
+	struct err e = { 0 };
+	struct plan plan = { 0 };
+	if (decide_plan(&run->decision, &run->command, &engine->facts, run->id, run->named_count, &plan, &e) == 0) {
+		plan_done(&run->decision.plan);
+		run->decision.plan = plan;
+		launch_done(&run->launch);
+		if (launch(engine, run, &e) == 0)
+			return true;
+	}
+	run->lost = (struct outcome){ .kind = OUTCOME_FAILED, .exit_code = -1, .err = e };
+	return false;
+}
+
+static void advance(struct engine *engine, struct run *run)
+{
+	if (run->over || !run->launch || !launch_outcome(run->launch) || try_again(engine, run))
+		return;
+	run->over = true;
+	event_write(run, EVENT_COMPLETED, KILL_NONE);
+	event_write(run, EVENT_DESTROYED, KILL_NONE);
+}
+
+int engine_fd(const struct engine *engine)
+{
+	return launcher_fd(engine->launcher);
+}
+
+int engine_dispatch(struct engine *engine)
+{
+	launcher_dispatch(engine->launcher);
+	for (struct run *run = engine->runs; run; run = run->next)
+		advance(engine, run);
+	return 0;
+}
+
+int engine_wait(struct engine *engine, struct run *run, int timeout_ms)
+{
+	int64_t deadline = timeout_ms < 0 ? INT64_MAX : clock_now_ms() + timeout_ms;
+	for (;;) {
+		engine_dispatch(engine);
+		if (run->over)
+			return 1;
+		int64_t left = timeout_ms < 0 ? -1 : deadline - clock_now_ms();
+		if (timeout_ms >= 0 && left <= 0)
+			return 0;
+		struct pollfd fds[2] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 } };
+		fds[1].events = input_wants(&run->input, &fds[1].fd);
+		if (poll(fds, 2, (int)left) < 0)
+			return -errno;
+		if (fds[1].revents)
+			input_pump(&run->input);
+	}
+}
+
+int engine_cancel(struct engine *engine, struct run *run)
+{
+	(void)engine;
+	return run->launch ? launch_cancel(run->launch) : 0;
+}
+
+const char *run_id(const struct run *run)
+{
+	return run->id;
+}
+
+const struct outcome *run_outcome(const struct run *run)
+{
+	if (!run->over)
+		return NULL;
+	return run->lost.err.code != ERR_NONE ? &run->lost : launch_outcome(run->launch);
+}
+
+const struct decision *run_decision(const struct run *run)
+{
+	return &run->decision;
+}
+
+void run_done(struct engine *engine, struct run **run)
+{
+	if (!*run)
+		return;
+	struct run **at = &engine->runs;
+	while (*at && *at != *run)
+		at = &(*at)->next;
+	if (*at)
+		*at = (*run)->next;
+	run_free(*run);
+	*run = NULL;
+}
