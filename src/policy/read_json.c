@@ -98,12 +98,10 @@ static bool read_hosts(const struct json_at *at, enum policy_field field, struct
 
 static bool read_environment(const struct json_at *at, enum policy_field field, struct policy *p)
 {
-	if (json_present(at) && !json_is_object(at)) {
+	if (!json_is_object(at)) {
 		json_fail(at, "write { \"KEY\": \"value\" }", "must be an object of strings");
 		return false;
 	}
-	if (!json_present(at) && !json_object((struct json_at *)at, NULL, 0))
-		return false;
 	if (!count_fits(at))
 		return false;
 	const char *key;
