@@ -133,12 +133,31 @@ static bool seccomp_available(void)
 	return RAW(seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+/* The root of a user namespace that knows no other user cannot become one: then it is an ordinary user, whatever it holds. */
+static bool other_users(void)
+{
+	char map[4096];
+	if (!probe_read("/proc/self/uid_map", map, sizeof map))
+		return true;
+	uint64_t fields[3];
+	for (char *p = map; *p;) {
+		for (int i = 0; i < 3; i++)
+			fields[i] = strtoull(p, &p, 10);
+		if (fields[0] <= 65534 && fields[0] + fields[2] > 65534)
+			return true;
+		p += *p == '\n' ? 1 : strlen(p);
+	}
+	return false;
+}
+
 void kernel_probe_quick(struct kernel_facts *ret)
 {
+	bool set_ids = caps_have(CAP_SETUID) && caps_have(CAP_SETGID) && caps_have(CAP_CHOWN) && other_users();
 	struct kernel_facts facts = {
 		.uid = geteuid(),
 		.gid = getegid(),
-		.privileged = caps_have(CAP_SYS_ADMIN) && caps_have(CAP_SETUID) && caps_have(CAP_SETGID) && caps_have(CAP_CHOWN),
+		.privileged = set_ids && caps_have(CAP_SYS_ADMIN),
+		.set_ids = set_ids,
 		.landlock_abi = landlock_abi(),
 		.seccomp = seccomp_available(),
 		.namespaces = true,

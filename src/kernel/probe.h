@@ -7,8 +7,8 @@
 
 struct kernel_facts {
 	uint32_t uid, gid;      /* effective */
-	bool privileged;        /* CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN in effect: root, for our purposes */
-	bool set_ids;           /* CAP_SETUID, CAP_SETGID and CAP_CHOWN in effect: the run can be another user */
+	bool privileged;        /* set_ids and CAP_SYS_ADMIN: root, for our purposes */
+	bool set_ids;           /* CAP_SETUID, CAP_SETGID, CAP_CHOWN, and other users known here: the run can be another user */
 	int landlock_abi;       /* 0: none */
 	bool seccomp;           /* filters can be installed */
 	bool namespaces;        /* user (when not privileged), pid and mount namespaces can be had together */

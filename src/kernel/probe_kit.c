@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -152,17 +151,23 @@ void probe_explain(struct probe_result *r, int errnum)
 
 /* ---- tools of the probes ---- */
 
+/* Not by PR_SET_PDEATHSIG: Landlock's signal scope, once we are restricted, would hold that signal back, too. */
 int probe_sleeper(void)
 {
-	int parent = getpid();
+	int ends[2];
+	char byte;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
 	int pid = RAW(clone, 0, 0, NULL, NULL, 0);
-	if (pid != 0)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	alarm(10);
-	while (getppid() == parent || getppid() == 0)
-		pause();
-	_exit(0);
+	if (pid == 0) {
+		close(ends[1]);
+		alarm(10);
+		while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+			;
+		_exit(0);
+	}
+	close(ends[0]); /* the other end stays open until we end */
+	return pid;
 }
 
 void probe_end(int pid)

@@ -183,9 +183,8 @@ void probe_ipc_namespace(const struct probe_ground *ground, struct probe_result 
 void probe_process_count(const struct probe_ground *ground, struct probe_result *r)
 {
 	(void)ground;
-	/* The limit does not bind root. */
-	if (geteuid() == 0 && !must_enter(r, ids_become(NOBODY, NOBODY), "become an ordinary user"))
-		return;
+	/* The limit does not bind root, unless this root is only called so. */
+	bool root = geteuid() == 0 && ids_become(NOBODY, NOBODY) < 0;
 	if (!must_enter(r, probe_enter(CLONE_NEWUSER), "make a user namespace"))
 		return;
 	struct rlimit limit = { COUNT_LIMIT, COUNT_LIMIT };
@@ -196,7 +195,9 @@ void probe_process_count(const struct probe_ground *ground, struct probe_result 
 		pids[count++] = last;
 	for (int i = 0; i < count; i++)
 		probe_end(pids[i]);
-	if (count == COUNT_TRIED) {
+	if (count == COUNT_TRIED && root) {
+		probe_absent(r, 0, "RLIMIT_NPROC does not bind root, and no other user can be had here");
+	} else if (count == COUNT_TRIED) {
 		probe_broken(r, "%d processes came up under a limit of %d", count, COUNT_LIMIT);
 	} else if (count == 0) {
 		probe_absent(r, -last, "start a process under the limit; it counts all processes of the user");
