@@ -1,6 +1,8 @@
 /* cordon doctor: what holds on this host, found by trying. */
 #include "front/cli/args.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "base/scope.h"
 #include "front/cli/print.h"
@@ -86,17 +88,20 @@ static void add_mark(struct buf *out, const struct look *look, enum probe_state 
 static void add_text(const struct findings *f, struct buf *out)
 {
 	struct look look = print_look();
-	size_t indent = look.utf8 ? 2 : 7;
+	int widest = 0;
+	for (size_t i = 0; i < f->count; i++)
+		widest = (int)strlen(f->probes[i].name) > widest ? (int)strlen(f->probes[i].name) : widest;
+	int indent = (look.utf8 ? 2 : 7) + widest;
 	for (size_t i = 0; i < f->count; i++) {
 		const struct probe_result *p = &f->probes[i];
 		add_mark(out, &look, p->state);
-		buf_add_format(out, "%-20s %s", p->name, p->holds);
+		buf_add_format(out, "%-*s  %s", widest, p->name, p->holds);
 		if (p->detail[0]) {
-			buf_add_format(out, "\n%*s%-20s ", (int)indent, "", "");
+			buf_add_format(out, "\n%*s  ", indent, "");
 			print_add_safe(out, p->detail);
 		}
 		if (p->remedy[0]) {
-			buf_add_format(out, "\n%*s%-20s to improve: ", (int)indent, "", "");
+			buf_add_format(out, "\n%*s  to improve: ", indent, "");
 			print_add_safe(out, p->remedy);
 		}
 		buf_add_text(out, "\n");
