@@ -29,11 +29,22 @@ enum {
 	MAX_RULES = 8192, /* libseccomp takes time for each; the largest profile known has 500 */
 	MAX_ARGS = 16,
 	MAX_ERRNO = 4095, /* the kernel cuts larger ones */
+	MAX_NUMBER = 1024,
+};
+
+/* What the whole profile says of one system call, without and with comparisons of arguments. */
+struct said {
+	bool plain, compared;
+	bool mixed;                             /* those with comparisons have different actions */
+	uint32_t plain_action, compared_action; /* the strictest; the first */
+	bool added;                             /* the plain one has been given to libseccomp */
 };
 
 struct profile {
 	scmp_filter_ctx filter;
+	struct said said[MAX_NUMBER]; /* by number */
 	uint32_t default_action;
+	bool adding; /* the second pass: all has been said */
 	int rules;
 	int status; /* the first failure of libseccomp */
 };
@@ -239,26 +250,71 @@ static bool read_comparisons(const struct json_at *block, struct comparisons *re
 	return true;
 }
 
+/* The kernel's order: kill, trap, errno, log, allow. */
+static bool stricter(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a & 0xffff0000) < (int32_t)(b & 0xffff0000);
+}
+
+static void hear(struct said *said, uint32_t action, bool plain)
+{
+	if (plain) {
+		if (!said->plain || stricter(action, said->plain_action))
+			said->plain_action = action;
+		said->plain = true;
+		return;
+	}
+	said->mixed |= said->compared && said->compared_action != action;
+	if (!said->compared)
+		said->compared_action = action;
+	said->compared = true;
+}
+
+/* libseccomp, and so runc, drops rules without a word: the first of two without comparisons wins, one without comparisons hides those
+ * that have some, and one with the default action is none. Here the strictest without comparisons wins; and a rule that would be
+ * lost to a wider one is an error, because something that somebody counts on would not be enforced. */
+static bool would_be_lost(const struct profile *p, const struct said *said, uint32_t action, bool plain)
+{
+	if (plain)
+		return false;
+	if (said->plain)
+		return stricter(action, said->plain_action);
+	return said->mixed && action == p->default_action;
+}
+
+static bool is_needless(const struct profile *p, const struct said *said, uint32_t action, bool plain)
+{
+	return plain ? said->added || action != said->plain_action || action == p->default_action :
+		       said->plain || action == p->default_action;
+}
+
 static void add_rule(struct profile *p, const struct json_at *at, uint32_t action, int number, const struct scmp_arg_cmp *cmps, unsigned n)
 {
-	if (p->rules++ == MAX_RULES)
-		json_fail(at, "use fewer blocks", "more than %d rules", MAX_RULES);
-	if (p->rules > MAX_RULES || p->status < 0)
+	struct said *said = &p->said[number];
+	const char *name = seccomp_syscall_name(number);
+	if (!p->adding) {
+		if (p->rules++ == MAX_RULES)
+			json_fail(at, "use fewer blocks", "more than %d rules", MAX_RULES);
+		hear(said, action, n == 0);
 		return;
-	int result = seccomp_rule_add_array(p->filter, action, number, n, cmps);
-	if (result == -EEXIST) /* said before; the first word counts */
-		return;
-	if (result < 0) {
-		p->status = result;
-		json_fail(at, "look at the comparisons of this block", "libseccomp refuses the rule for %s: %s", seccomp_syscall_name(number),
-			  strerror(-result));
 	}
+	int result = would_be_lost(p, said, action, n == 0) ? -EEXIST : 0;
+	if (result == 0 && !is_needless(p, said, action, n == 0)) {
+		result = seccomp_rule_add_array(p->filter, action, number, n, cmps);
+		said->added |= n == 0;
+	}
+	if (result == -EEXIST)
+		json_fail(at, "say for all arguments what the call may do, each once", "it contradicts another block about %s", name);
+	else if (result < 0)
+		json_fail(at, "look at the comparisons of this block", "libseccomp refuses the rule for %s: %s", name, strerror(-result));
+	if (result < 0)
+		p->status = result;
 }
 
 static void add_call(struct profile *p, const struct json_at *at, uint32_t action, const char *name, const struct comparisons *c)
 {
 	int number = seccomp_syscall_number(name);
-	if (number < 0 || action == p->default_action)
+	if (number < 0 || number >= MAX_NUMBER || p->status < 0)
 		return;
 	/* libseccomp knows one comparison an argument; runc takes several as alternatives, and so do we. */
 	for (unsigned i = 0; c->twice && i < c->n; i++)
@@ -290,6 +346,15 @@ static void read_block(struct profile *p, struct json_at *block)
 		return;
 	for (size_t i = 0; i < names.n; i++)
 		add_call(p, block, action, names.v[i], &comparisons);
+}
+
+static void read_blocks(struct profile *p, const struct json_at *top)
+{
+	struct json_at syscalls = json_member(top, "syscalls"), block;
+	if (json_present(&syscalls) && !json_is_array(&syscalls))
+		json_fail(&syscalls, "give a list of blocks", "it must be an array");
+	for (size_t i = 0; json_present(&syscalls) && json_each(&syscalls, i, NULL, &block); i++)
+		read_block(p, &block);
 }
 
 /* ---- the top ---- */
@@ -358,18 +423,17 @@ static int compile(struct json_doc *doc, const char *name, struct buf *ret_progr
 					    "listenerPath", "listenerMetadata", "comment" };
 	autoclean(filter_done) scmp_filter_ctx filter = NULL;
 	struct profile p = { .rules = 0 };
-	struct json_at top = json_top(doc), block;
+	struct json_at top = json_top(doc);
 	if (!json_object(&top, keys, COUNT_OF(keys)) || !read_action(&top, "defaultAction", "defaultErrnoRet", "defaultErrno", &p.default_action))
 		return json_finish(doc, e);
 	check_architectures(&top);
 	check_flags(&top);
 	TRY(start_filter(&p, e));
 	filter = p.filter;
-	struct json_at syscalls = json_member(&top, "syscalls");
-	if (json_present(&syscalls) && !json_is_array(&syscalls))
-		json_fail(&syscalls, "give a list of blocks", "it must be an array");
-	for (size_t i = 0; json_present(&syscalls) && json_each(&syscalls, i, NULL, &block); i++)
-		read_block(&p, &block);
+	read_blocks(&p, &top);
+	TRY(json_finish(doc, e));
+	p.adding = true;
+	read_blocks(&p, &top);
 	TRY(json_finish(doc, e));
 	if (p.status < 0)
 		return err_nomem(e);

@@ -5,6 +5,8 @@
  *  - runs hold no capabilities: blocks that include some never apply, blocks that exclude some always do;
  *  - SCMP_ACT_KILL ends the process, not only the thread: half a program is worse than none;
  *  - SCMP_ACT_TRACE and SCMP_ACT_NOTIFY are refused: nobody traces the run, and the listener is cordon's own;
+ *  - of two blocks about the same call the stricter counts (libseccomp: the first); where a block that compares arguments
+ *    would be lost to a wider one that does not, the profile is refused;
  *  - unknown keys, actions, comparisons and flags are errors. Unknown system calls are skipped, as everywhere: profiles name
  *    those of all architectures and kernels, and what is skipped falls to the default action.
  * SCMP_ACT_LOG allows and leaves a line in the audit log, as the profile says. Argument values are below 2^63. */
