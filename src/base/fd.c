@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/scope.h"
@@ -66,99 +68,145 @@ int fd_write_all(int fd, const void *bytes, size_t count)
 	return 0;
 }
 
+/* ---- removing a tree ----
+ *
+ * Depth never grows: a directory that is not empty is moved up to the top, under a number as its name, and is emptied there in
+ * its turn. So no recursion, no path longer than one name, and a constant number of descriptors. */
+
+struct removal {
+	int top;
+	unsigned serial;
+	bool progress; /* something was removed or moved in this pass */
+	bool left;     /* something is still there */
+	int failure;   /* the last errno */
+};
+
 static bool is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Open a subdirectory without following links; a mode without rwx is mended first (we own it, or we are root). */
-static int open_dir(int parent, const char *name)
+/* Open a subdirectory: no links, and no mounts, behind which files of others may lie. */
+static int open_below(int parent, const char *name)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(parent, name, flags);
-	if (fd >= 0 || errno != EACCES)
-		return fd >= 0 ? fd : -errno;
-	if (fchmodat(parent, name, 0700, 0) < 0)
-		return -errno;
-	fd = openat(parent, name, flags);
-	return fd >= 0 ? fd : -errno;
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH };
+	int fd = (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
+	if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) /* some containers' filters say EPERM to calls they do not know */
+		return fd;
+	struct stat outer, inner;
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (fstat(parent, &outer) == 0 && fstat(fd, &inner) == 0 && outer.st_dev == inner.st_dev))
+		return fd;
+	fd_done(&fd);
+	errno = EXDEV;
+	return -1;
 }
 
-/* Unlink every entry of `dir` that is no directory. The first directory that is not empty is moved up to `top` under a
- * number as its name, so that depth never grows: no recursion and no path longer than one name. */
-static int flatten(int dir, int top, unsigned *serial)
+/* The same for a directory whose mode shuts out its owner: mended first (we own it, or we are root). */
+static int open_dir(int parent, const char *name)
+{
+	int fd = open_below(parent, name);
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	if (fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	return open_below(parent, name);
+}
+
+static DIR *list(int dir)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-	if (!entries) {
-		int errnum = errno;
+	if (!entries)
 		fd_done(&copy);
-		return -errnum;
-	}
-	int result = 0;
-	for (struct dirent *entry; result == 0 && (entry = readdir(entries));) {
-		if (is_dots(entry->d_name) || unlinkat(dir, entry->d_name, 0) == 0)
-			continue;
-		if (unlinkat(dir, entry->d_name, AT_REMOVEDIR) == 0)
-			continue;
-		if (dir == top)
-			continue;
-		char name[32];
-		do
-			snprintf(name, sizeof name, ".cordon-%u", (*serial)++);
-		while (faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-		fchmodat(dir, entry->d_name, 0700, 0);
-		if (renameat(dir, entry->d_name, top, name) < 0)
-			result = -errno;
-	}
-	closedir(entries);
-	return result;
+	return entries;
 }
 
-/* One pass over the children of `top`: each is flattened into top and removed. Returns how many are left, or -errno. */
-static int one_pass(int top, unsigned *serial)
+static bool move_up(struct removal *r, int dir, const char *name)
 {
-	int copy = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-	if (!entries) {
-		int errnum = errno;
-		fd_done(&copy);
-		return -errnum;
+	fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW); /* a directory that changes its parent must be writable itself */
+	for (;;) {
+		char number[32];
+		snprintf(number, sizeof number, ".cordon-%u", r->serial++);
+		if (renameat(dir, name, r->top, number) == 0)
+			return true;
+		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+			return false;
 	}
-	int left = 0;
+}
+
+/* Empty `dir`, a child of the top. */
+static void empty(struct removal *r, int dir)
+{
+	DIR *entries = list(dir);
+	if (!entries) {
+		r->failure = errno;
+		return;
+	}
 	for (struct dirent *entry; (entry = readdir(entries));) {
-		if (is_dots(entry->d_name))
+		const char *name = entry->d_name;
+		if (is_dots(name))
 			continue;
-		left++;
-		autoclean(fd_done) int child = open_dir(top, entry->d_name);
-		if (child < 0) {
-			unlinkat(top, entry->d_name, 0);
-			continue;
-		}
-		fchmod(child, 0700);
-		flatten(child, top, serial);
-		unlinkat(top, entry->d_name, AT_REMOVEDIR);
+		if (unlinkat(dir, name, 0) == 0 || unlinkat(dir, name, AT_REMOVEDIR) == 0 || move_up(r, dir, name))
+			r->progress = true;
+		else
+			r->failure = errno;
 	}
 	closedir(entries);
-	return left;
+}
+
+static void remove_child(struct removal *r, const char *name)
+{
+	if (unlinkat(r->top, name, 0) == 0 || unlinkat(r->top, name, AT_REMOVEDIR) == 0) {
+		r->progress = true;
+		return;
+	}
+	r->left = true;
+	autoclean(fd_done) int child = open_dir(r->top, name);
+	if (child < 0) {
+		r->failure = errno;
+		return;
+	}
+	fchmod(child, 0700);
+	empty(r, child);
+	if (unlinkat(r->top, name, AT_REMOVEDIR) == 0)
+		r->progress = true;
+	else
+		r->failure = errno;
+}
+
+static int remove_children(struct removal *r)
+{
+	DIR *entries = list(r->top);
+	if (!entries)
+		return -errno;
+	for (struct dirent *entry; (entry = readdir(entries));)
+		if (!is_dots(entry->d_name))
+			remove_child(r, entry->d_name);
+	closedir(entries);
+	return 0;
 }
 
 int fd_remove_tree(int parent, const char *name)
 {
 	if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
-	autoclean(fd_done) int top = open_dir(parent, name);
+	if (errno == ENOTDIR || errno == ELOOP)
+		return unlinkat(parent, name, 0) < 0 ? -errno : 0;
+	/* The top itself may be named by a long path and be a mount: only what is below it is held to the rules. */
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	autoclean(fd_done) int top = openat(parent, name, flags);
+	if (top < 0 && errno == EACCES && fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		top = openat(parent, name, flags);
 	if (top < 0)
-		return top == -ENOTDIR || top == -ELOOP ? (unlinkat(parent, name, 0) < 0 ? -errno : 0) : top;
+		return -errno;
 	fchmod(top, 0700);
-	unsigned serial = 0;
-	int left = 1, before = -1;
-	/* Every pass empties at least one level; a pass that changes nothing means that something resists. */
-	for (int stuck = 0; left > 0 && stuck < 8; stuck = left == before ? stuck + 1 : 0) {
-		before = left;
-		left = one_pass(top, &serial);
-	}
+	struct removal r = { .top = top };
+	do {
+		r.progress = r.left = false;
+		TRY(remove_children(&r));
+	} while (r.left && r.progress); /* what resists a whole pass is immutable, a mount, or not ours */
 	if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
-	return left < 0 ? left : -errno;
+	return r.failure ? -r.failure : -errno;
 }

@@ -1,0 +1,188 @@
+/* Paths against a real tree with links, compared with what the kernel says. */
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/scope.h"
+#include "base/str.h"
+
+static char root[64];
+
+static int make_tree(void **state)
+{
+	(void)state;
+	char made[] = "/tmp/cordon-path-XXXXXX";
+	if (!mkdtemp(made) || !realpath(made, (char[PATH_MAX]){ 0 }))
+		return -1;
+	snprintf(root, sizeof root, "%s", made);
+	assert_int_equal(chdir(root), 0);
+	assert_int_equal(mkdir("a", 0755), 0);
+	assert_int_equal(mkdir("a/b", 0755), 0);
+	assert_int_equal(mkdir("home", 0755), 0);
+	assert_int_equal(mknod("a/file", S_IFREG | 0600, 0), 0);
+	assert_int_equal(symlink("a/b", "rel"), 0);
+	assert_int_equal(symlink(root, "abs"), 0);
+	assert_int_equal(symlink("../..", "a/b/up"), 0);
+	assert_int_equal(symlink("rel/", "chain"), 0);
+	assert_int_equal(symlink("loop2", "loop1"), 0);
+	assert_int_equal(symlink("loop1", "loop2"), 0);
+	assert_int_equal(symlink("a/none/x", "dangling"), 0);
+	assert_int_equal(symlink("/", "slash"), 0);
+	assert_int_equal(symlink("../../../../../../..", "above"), 0);
+	return 0;
+}
+
+static int remove_tree(void **state)
+{
+	(void)state;
+	if (chdir("/tmp") < 0)
+		return -1;
+	return fd_remove_tree(-100, root);
+}
+
+static const struct {
+	const char *path;
+	const char *want; /* below root; "!" and errno's name; "=" absolute */
+} rows[] = {
+	{ ".", "" },           { "a", "/a" },               { "a/", "/a" },              { "a//b/.", "/a/b" },         { "a/../a", "/a" },
+	{ "rel", "/a/b" },     { "rel/", "/a/b" },          { "rel/..", "/a" },          { "chain", "/a/b" },          { "abs/a", "/a" },
+	{ "a/b/up", "" },      { "a/b/up/a/b/up/a", "/a" }, { "rel/up/rel", "/a/b" },    { "dangling", "/a/none/x" },
+	{ "a/new/deep", "/a/new/deep" },                    { "a/new/./x//y/", "/a/new/x/y" },
+	{ "a/file/x", "/a/file/x" },                        { "rel/new", "/a/b/new" },   { "~", "/home" },             { "~/x", "/home/x" },
+	{ "~x", "/~x" },       { "a/~", "/a/~" },           { "a/new/..", "!ENOENT" },   { "loop1", "!ELOOP" },        { "loop1/x", "!ELOOP" },
+	{ "", "!EINVAL" },     { "/", "=/" },               { "/..", "=/" },             { "//", "=/" },               { "/../../usr/..", "=/" },
+	{ "slash", "=/" },     { "slash/usr", "=/usr" },    { "above", "=/" },           { "...", "/..." },            { "..a", "/..a" },
+};
+
+static void test_resolve(void **state)
+{
+	(void)state;
+	autoclean(free_done) char *home = str_format("%s/home", root);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		autoclean(free_done) char *got = NULL;
+		struct err e = { 0 };
+		int result = path_resolve(rows[i].path, root, home, &got, &e);
+		if (rows[i].want[0] == '!') {
+			int errnum = strcmp(rows[i].want, "!ENOENT") == 0 ? ENOENT : strcmp(rows[i].want, "!ELOOP") == 0 ? ELOOP : EINVAL;
+			if (result != -errnum || e.code != ERR_USAGE)
+				fail_msg("\"%s\": %d", rows[i].path, result);
+			continue;
+		}
+		char want[PATH_MAX], real[PATH_MAX];
+		bool absolute = rows[i].want[0] == '=';
+		snprintf(want, sizeof want, "%s%s", absolute ? "" : root, rows[i].want + absolute);
+		if (result < 0 || strcmp(got, want) != 0)
+			fail_msg("\"%s\": %s instead of %s", rows[i].path, got ? got : e.message, want);
+		if (rows[i].path[0] != '~' && realpath(rows[i].path, real)) /* the kernel agrees, where the file exists */
+			assert_string_equal(got, real);
+	}
+}
+
+static void test_home(void **state)
+{
+	(void)state;
+	static const char *const homes[] = { NULL, "", "relative" };
+	for (size_t i = 0; i < COUNT_OF(homes); i++) {
+		char *got = NULL;
+		struct err e = { 0 };
+		assert_int_equal(path_resolve("~/x", root, homes[i], &got, &e), -EINVAL);
+		assert_non_null(strstr(e.message, "HOME"));
+		assert_true(e.hint[0]);
+		assert_null(got);
+	}
+}
+
+static void test_long(void **state)
+{
+	(void)state;
+	char path[3 * PATH_MAX];
+	char *got = NULL;
+	memset(path, 'x', sizeof path);
+	for (size_t i = 0; i < sizeof path; i += 100)
+		path[i] = '/';
+	path[sizeof path - 1] = '\0';
+	assert_int_equal(path_resolve(path, root, NULL, &got, NULL), -ENAMETOOLONG);
+	path[PATH_MAX - 1] = '\0';
+	assert_int_equal(path_resolve(path, root, NULL, &got, NULL), 0);
+	assert_int_equal(strlen(got), PATH_MAX - 1);
+	free(got);
+	got = NULL;
+	/* Links that make it longer than a path may be. */
+	path[PATH_MAX - 60] = '\0';
+	assert_int_equal(symlink(path, "long"), 0);
+	char through[PATH_MAX];
+	snprintf(through, sizeof through, "long/%.240s", path + PATH_MAX - 300);
+	assert_int_equal(path_resolve(through, root, NULL, &got, NULL), -ENAMETOOLONG);
+	assert_null(got);
+	/* One name that is too long for the file system is the kernel's to refuse. */
+	memset(path, 'y', 300);
+	path[300] = '\0';
+	assert_int_equal(path_resolve(path, root, NULL, &got, NULL), -ENAMETOOLONG);
+}
+
+/* With a memory of what is no link the answers are the same. */
+static void test_memo(void **state)
+{
+	(void)state;
+	struct path_memo seen = { 0 };
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < COUNT_OF(rows); i++) {
+			autoclean(free_done) char *with = NULL;
+			autoclean(free_done) char *without = NULL;
+			bool missing = false, missing_too = false;
+			int a = path_resolve_below(rows[i].path, root, &seen, &with, &missing);
+			int b = path_resolve_below(rows[i].path, root, NULL, &without, &missing_too);
+			assert_int_equal(a, b);
+			assert_int_equal(missing, missing_too);
+			assert_true(str_equal(with, without));
+			if (with)
+				assert_int_equal(missing, access(with, F_OK) < 0);
+		}
+	assert_true(seen.used > 0);
+	for (int i = 0; i < 200; i++) { /* it fills up, and then forgets nothing it needs */
+		char name[32];
+		autoclean(free_done) char *got = NULL;
+		snprintf(name, sizeof name, "n%d", i);
+		assert_int_equal(mkdir(name, 0755), 0);
+		assert_int_equal(path_resolve_below(name, root, &seen, &got, NULL), 0);
+		assert_true(seen.used <= sizeof seen.names);
+	}
+}
+
+static void test_within(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *root;
+		bool within;
+	} cases[] = {
+		{ "/a", "/a", true },   { "/a/b", "/a", true },  { "/ab", "/a", false }, { "/a", "/a/b", false }, { "/", "/", true },
+		{ "/a", "/", true },    { "/", "/a", false },    { "/a-b", "/a", false }, { "/a/", "/a", true },
+	};
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_int_equal(path_is_within(cases[i].path, cases[i].root), cases[i].within);
+	assert_string_equal(path_base("/usr/bin/git"), "git");
+	assert_string_equal(path_base("git"), "git");
+	assert_string_equal(path_base("/"), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_resolve), cmocka_unit_test(test_home), cmocka_unit_test(test_long),
+		cmocka_unit_test(test_memo),    cmocka_unit_test(test_within),
+	};
+	return cmocka_run_group_tests(tests, make_tree, remove_tree);
+}
