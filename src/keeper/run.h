@@ -35,6 +35,7 @@ struct stream {
 	int to;
 	enum sink_kind kind;
 	bool cut;      /* the output limit fell into this stream */
+	bool from_watched, to_watched;
 	char *pending; /* what the sink has not taken yet */
 	size_t pending_at, pending_size;
 };

@@ -25,6 +25,7 @@ struct keeper {
 	int epoll;
 	struct run *runs[KEEPER_MAX_RUNS];
 	size_t count;
+	size_t top; /* no run has a slot as high as this */
 	bool host_gone;
 };
 
@@ -39,20 +40,33 @@ static uint64_t tag(const struct run *run, enum source source)
 static int watch(struct keeper *k, int fd, uint32_t events, uint64_t data)
 {
 	struct epoll_event event = { .events = events, .data.u64 = data };
-	if (epoll_ctl(k->epoll, EPOLL_CTL_MOD, fd, &event) == 0)
-		return 0;
 	return epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* A stream is watched for what it waits for: its pipe when the sink is free, the sink when it is not. */
+/* A stream is watched for what it waits for: its pipe while the sink is free, the sink while it is not. What is not waited
+ * for is not watched at all: epoll would tell of a hang-up over and over. A sink that cannot be watched never blocks. */
 static void watch_stream(struct run *run, int which)
 {
 	struct stream *s = &run->streams[which];
-	enum source in = which ? SOURCE_ERR : SOURCE_OUT, out = which ? SOURCE_SINK_ERR : SOURCE_SINK_OUT;
-	if (s->from >= 0)
-		watch(run->keeper, s->from, stream_wants_read(s) ? EPOLLIN : 0, tag(run, in));
-	if (s->to >= 0 && s->kind != SINK_FILE)
-		watch(run->keeper, s->to, stream_wants_write(s) ? EPOLLOUT : 0, tag(run, out));
+	const struct {
+		int fd;
+		bool wanted;
+		bool *watched;
+		uint32_t events;
+		enum source source;
+	} ends[] = {
+		{ s->from, stream_wants_read(s), &s->from_watched, EPOLLIN, which ? SOURCE_ERR : SOURCE_OUT },
+		{ s->to, stream_wants_write(s), &s->to_watched, EPOLLOUT, which ? SOURCE_SINK_ERR : SOURCE_SINK_OUT },
+	};
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		if (ends[i].fd < 0 || ends[i].wanted == *ends[i].watched)
+			continue;
+		if (ends[i].wanted)
+			watch(run->keeper, ends[i].fd, ends[i].events, tag(run, ends[i].source));
+		else
+			epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, ends[i].fd, NULL);
+		*ends[i].watched = ends[i].wanted;
+	}
 }
 
 /* ---- what the host is told ---- */
@@ -129,6 +143,7 @@ static int take_slot(struct keeper *k, struct run *run)
 		if (!k->runs[i]) {
 			k->runs[i] = run;
 			k->count++;
+			k->top = i >= k->top ? i + 1 : k->top;
 			run->slot = i;
 			return 0;
 		}
@@ -194,7 +209,7 @@ static void cancel(struct keeper *k, const struct wire_frame *frame)
 {
 	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
 	uint64_t number = wire_get_u64(&r);
-	for (size_t i = 0; i < KEEPER_MAX_RUNS; i++)
+	for (size_t i = 0; i < k->top; i++)
 		if (k->runs[i] && k->runs[i]->number == number) {
 			run_event(k->runs[i], EV_CANCEL, KILL_MANUAL);
 			return;
@@ -219,7 +234,8 @@ static void on_host(struct keeper *k)
 static void on_status(struct run *run)
 {
 	struct report report;
-	while (run->status >= 0 && read(run->status, &report, sizeof report) == (ssize_t)sizeof report) {
+	ssize_t got = 0;
+	while (run->status >= 0 && (got = read(run->status, &report, sizeof report)) == (ssize_t)sizeof report) {
 		if (report.kind == REPORT_STARTED) {
 			run_event(run, EV_STARTED, KILL_NONE);
 		} else if (report.kind == REPORT_FAILED) {
@@ -231,6 +247,8 @@ static void on_status(struct run *run)
 			run_event(run, EV_EXITED, KILL_NONE);
 		}
 	}
+	if (got == 0)
+		fd_done(&run->status); /* the reaper has closed it; its pidfd tells when it is gone */
 }
 
 /* rusage of the reaper covers everyone it waited for, and everyone the kernel ended with it. */
@@ -300,11 +318,10 @@ static bool is_metered(const struct run *run)
 static int until_next_deadline(const struct keeper *k)
 {
 	int64_t next = INT64_MAX;
-	for (size_t i = 0, seen = 0; i < KEEPER_MAX_RUNS && seen < k->count; i++) {
+	for (size_t i = 0; i < k->top; i++) {
 		const struct run *run = k->runs[i];
 		if (!run)
 			continue;
-		seen++;
 		next = run->deadline_us < next ? run->deadline_us : next;
 		if (is_metered(run) && run->sample_at_us < next)
 			next = run->sample_at_us;
@@ -318,7 +335,7 @@ static int until_next_deadline(const struct keeper *k)
 static void on_time(struct keeper *k)
 {
 	int64_t now = clock_now_us();
-	for (size_t i = 0; i < KEEPER_MAX_RUNS && k->count > 0; i++) {
+	for (size_t i = 0; i < k->top; i++) {
 		struct run *run = k->runs[i];
 		if (run && is_metered(run) && run->sample_at_us <= now) {
 			enum kill_reason over = run_sample(run, now);
@@ -332,7 +349,7 @@ static void on_time(struct keeper *k)
 
 static bool is_reaper(const struct keeper *k, pid_t pid)
 {
-	for (size_t i = 0; i < KEEPER_MAX_RUNS; i++)
+	for (size_t i = 0; i < k->top; i++)
 		if (k->runs[i] && k->runs[i]->reaper == pid)
 			return true;
 	return false;
@@ -358,7 +375,7 @@ void keeper_kill_strays(struct keeper *k)
 /* The host is gone: nobody waits for outcomes, but nothing may be left. */
 static void end_all(struct keeper *k)
 {
-	for (size_t i = 0; i < KEEPER_MAX_RUNS && k->count > 0; i++) {
+	for (size_t i = 0; i < k->top; i++) {
 		struct run *run = k->runs[i];
 		if (!run)
 			continue;

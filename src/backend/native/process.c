@@ -77,10 +77,11 @@ static int add_ops(struct native *n)
 		TRY(plan_add(p, PLAN_OP(MAP_SELF, n->inner_uid, n->uid, n->inner_gid, n->gid)));
 	if (n->namespaces)
 		TRY(native_add_mounts(n));
-	if (n->change_ids) {
+	/* A new user namespace starts with a full bounding set, which DROP_CAPS then empties: once is enough. */
+	if (n->change_ids && !n->own_count)
 		TRY(plan_add(p, PLAN_OP(DROP_BOUNDING)));
+	if (n->change_ids)
 		TRY(plan_add(p, PLAN_OP(SET_IDS, n->uid, n->gid)));
-	}
 	if (n->change_ids && n->own_count)
 		TRY(plan_add(p, PLAN_OP(OWN_USER_NS, n->uid, n->gid)));
 	TRY(plan_add(p, PLAN_OP(NEW_KEYRING)));

@@ -1,0 +1,172 @@
+/* Bytes between our own processes: what does not fit is refused, never guessed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "wire/frame.h"
+
+static struct wire_reader reader(const struct wire_writer *w)
+{
+	return (struct wire_reader){ w->out.data, w->out.data + w->out.size, false };
+}
+
+static void numbers_and_texts_come_back(void **state)
+{
+	(void)state;
+	struct wire_writer w = { BUF_MAX(1024) };
+	wire_put_u32(&w, 0xdeadbeef);
+	wire_put_u64(&w, UINT64_MAX);
+	wire_put_i64(&w, INT64_MIN);
+	wire_put_text(&w, "héllo");
+	wire_put_text(&w, "");
+	wire_put_text(&w, NULL);
+	wire_put_blob(&w, (struct blob){ "\0\1\2", 3 });
+	struct wire_reader r = reader(&w);
+	assert_int_equal(wire_get_u32(&r), 0xdeadbeef);
+	assert_true(wire_get_u64(&r) == UINT64_MAX);
+	assert_true(wire_get_i64(&r) == INT64_MIN);
+	assert_string_equal(wire_get_text(&r), "héllo");
+	assert_string_equal(wire_get_text(&r), "");
+	assert_null(wire_get_text(&r));
+	struct blob b = wire_get_blob(&r);
+	assert_int_equal(b.size, 3);
+	assert_memory_equal(b.data, "\0\1\2", 3);
+	assert_true(wire_reader_finished(&r));
+	buf_done(&w.out);
+}
+
+static void every_cut_is_bad(void **state)
+{
+	(void)state;
+	struct wire_ended m = { .run = 7, .reason = KILL_OUTPUT, .started = true };
+	err_set(&m.err, ERR_IO, 5, "step", "message");
+	struct wire_writer w = { BUF_MAX(8192) };
+	wire_put_ended(&w, &m);
+	for (size_t size = 0; size < w.out.size; size++) {
+		struct wire_reader r = { w.out.data, w.out.data + size, false };
+		struct wire_ended back;
+		wire_get_ended(&r, &back);
+		assert_false(wire_reader_finished(&r));
+	}
+	struct wire_reader r = reader(&w);
+	struct wire_ended back;
+	wire_get_ended(&r, &back);
+	assert_true(wire_reader_finished(&r));
+	assert_int_equal(back.run, 7);
+	assert_int_equal(back.reason, KILL_OUTPUT);
+	assert_string_equal(back.err.message, m.err.message);
+	buf_done(&w.out);
+}
+
+static void a_text_needs_its_nul_and_no_other(void **state)
+{
+	(void)state;
+	const struct {
+		const char *bytes;
+		size_t size;
+	} rows[] = { { "\3\0\0\0abc", 7 }, { "\3\0\0\0a\0\0", 7 }, { "\0\0\0\0", 4 }, { "\4\0\0\0abc", 7 }, { "\xfe\xff\xff\xff", 4 } };
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct wire_reader r = { rows[i].bytes, rows[i].bytes + rows[i].size, false };
+		assert_non_null(wire_get_text(&r));
+		assert_true(r.bad);
+	}
+}
+
+static void a_count_that_cannot_be_is_bad(void **state)
+{
+	(void)state;
+	struct wire_reader r = { "\xff\xff\xff\x7f....", "\xff\xff\xff\x7f...." + 8, false };
+	const char *bytes = "\xff\xff\xff\x7f....";
+	r.p = bytes;
+	r.end = bytes + 8;
+	assert_int_equal(wire_get_count(&r, 4), 0);
+	assert_true(r.bad);
+}
+
+static int send_raw(int fd, const void *bytes, size_t size)
+{
+	return send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size ? 0 : -1;
+}
+
+static void frames_carry_large_payloads_and_descriptors(void **state)
+{
+	(void)state;
+	int pair[2];
+	assert_int_equal(wire_pair(pair), 0);
+	const size_t sizes[] = { 0, 1, 16384, 16385, 3 << 20 };
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		struct wire_writer w = { BUF_MAX(WIRE_MAX_PAYLOAD) };
+		char *bytes = malloc(sizes[i] + 1);
+		memset(bytes, 'x', sizes[i]);
+		buf_add(&w.out, bytes, sizes[i]);
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		assert_int_equal(wire_send(pair[0], WIRE_START, &w, &null, 1), 0);
+		struct wire_frame f = { .payload = BUF_MAX(0) };
+		assert_int_equal(wire_receive(pair[1], WIRE_HOST, &f), 1);
+		assert_int_equal(f.type, WIRE_START);
+		assert_int_equal(f.payload.size, sizes[i]);
+		assert_int_equal(f.fd_count, 1);
+		assert_true(fcntl(f.fds[0], F_GETFD) & FD_CLOEXEC);
+		wire_frame_done(&f);
+		free(bytes);
+		buf_done(&w.out);
+		close(null);
+	}
+	close(pair[0]);
+	struct wire_frame f;
+	assert_int_equal(wire_receive(pair[1], WIRE_HOST, &f), 0);
+	close(pair[1]);
+}
+
+static void a_side_may_say_only_its_own_messages(void **state)
+{
+	(void)state;
+	int pair[2];
+	assert_int_equal(wire_pair(pair), 0);
+	assert_int_equal(wire_send(pair[1], WIRE_STARTED, NULL, NULL, 0), 0);
+	struct wire_frame f;
+	assert_int_equal(wire_receive(pair[0], WIRE_HOST, &f), -EPROTO);
+	assert_int_equal(wire_send(pair[1], WIRE_STARTED, NULL, NULL, 0), 0);
+	assert_int_equal(wire_receive(pair[0], WIRE_KEEPER, &f), 1);
+	wire_frame_done(&f);
+	/* A message that may carry no descriptor. */
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(wire_send(pair[0], WIRE_CANCEL, NULL, &null, 1), 0);
+	assert_int_equal(wire_receive(pair[1], WIRE_HOST, &f), -EPROTO);
+	close(null);
+	/* No frame at all, a frame of another size than it says, an unknown type. */
+	assert_int_equal(send_raw(pair[0], "hello", 5), 0);
+	assert_int_equal(wire_receive(pair[1], WIRE_HOST, &f), -EPROTO);
+	uint32_t lie[] = { 0x4e445243u, WIRE_CANCEL, 8, 0, 1 };
+	assert_int_equal(send_raw(pair[0], lie, sizeof lie), 0);
+	assert_int_equal(wire_receive(pair[1], WIRE_HOST, &f), -EPROTO);
+	uint32_t unknown[] = { 0x4e445243u, 99, 0, 0 };
+	assert_int_equal(send_raw(pair[0], unknown, sizeof unknown), 0);
+	assert_int_equal(wire_receive(pair[1], WIRE_HOST, &f), -EPROTO);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_and_texts_come_back),
+		cmocka_unit_test(every_cut_is_bad),
+		cmocka_unit_test(a_text_needs_its_nul_and_no_other),
+		cmocka_unit_test(a_count_that_cannot_be_is_bad),
+		cmocka_unit_test(frames_carry_large_payloads_and_descriptors),
+		cmocka_unit_test(a_side_may_say_only_its_own_messages),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
