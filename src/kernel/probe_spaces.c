@@ -50,7 +50,7 @@ static _Noreturn void first_process(int outside_pid)
 {
 	int stray = RAW(clone, 0, 0, NULL, NULL, 0);
 	if (stray == 0) {
-		alarm(10);
+		alarm(3);
 		for (;;)
 			pause();
 	}
