@@ -8,39 +8,16 @@
 #include "base/scope.h"
 #include "base/str.h"
 
-struct dir_row {
+enum place_kind { SYSTEM_DIR, SAFE_DEVICE, CRITICAL };
+
+static const struct place {
+	enum place_kind kind;
 	const char *path;
 	unsigned levels;
-};
-
-static const struct dir_row system_dirs[] = {
-#define SYSTEM_DIR(path, levels) { path, levels },
-#define SAFE_DEVICE(path)
-#define CRITICAL(path)
+} places[] = {
+#define PLACE(kind, path, levels) { kind, path, levels },
 #include "guard/places.def"
-#undef SYSTEM_DIR
-#undef SAFE_DEVICE
-#undef CRITICAL
-};
-
-static const char *const safe_devices[] = {
-#define SYSTEM_DIR(path, levels)
-#define SAFE_DEVICE(path) path,
-#define CRITICAL(path)
-#include "guard/places.def"
-#undef SYSTEM_DIR
-#undef SAFE_DEVICE
-#undef CRITICAL
-};
-
-static const char *const criticals[] = {
-#define SYSTEM_DIR(path, levels)
-#define SAFE_DEVICE(path)
-#define CRITICAL(path) path,
-#include "guard/places.def"
-#undef SYSTEM_DIR
-#undef SAFE_DEVICE
-#undef CRITICAL
+#undef PLACE
 };
 
 /* ---- normal form ---- */
@@ -153,15 +130,12 @@ static bool is_short(const char *pattern)
 	return length < 64;
 }
 
-static bool is_listed(const char *path, const struct dir_row *row)
+static bool is_listed(const char *path, const struct place *row)
 {
-	if (!path_is_within(path, row->path))
-		return false;
-	const char *rest = path + (row->path[1] ? strlen(row->path) : 0);
-	if (!row->path[1])
-		return path[1] == '\0';
+	if (!row->path[1] || !path_is_within(path, row->path))
+		return strcmp(path, row->path) == 0;
 	unsigned levels = 0;
-	for (; *rest; rest++)
+	for (const char *rest = path + strlen(row->path); *rest; rest++)
 		levels += *rest == '/';
 	return levels <= row->levels;
 }
@@ -173,28 +147,34 @@ bool places_is_system(const char *path, bool globbed)
 	for (char *slash; globbed && (slash = strrchr(copy, '/')) && is_broad(slash + 1);)
 		slash[slash == copy] = '\0';
 	bool pattern = globbed && strpbrk(copy, "*?[") && is_short(copy);
-	for (size_t i = 0; i < COUNT_OF(system_dirs); i++)
-		if (is_listed(copy, &system_dirs[i]) || (pattern && glob_match(copy, system_dirs[i].path)))
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		if (places[i].kind != SYSTEM_DIR)
+			continue;
+		if (is_listed(copy, &places[i]) || (pattern && glob_match(copy, places[i].path)))
 			return true;
+	}
+	return false;
+}
+
+static bool is_in(const char *path, enum place_kind kind)
+{
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		const char *place = places[i].path;
+		bool below = str_ends(place, "/") ? str_starts(path, place) : kind == CRITICAL && path_is_within(path, place);
+		if (places[i].kind == kind && (below || strcmp(path, place) == 0))
+			return true;
+	}
 	return false;
 }
 
 bool places_is_device(const char *path)
 {
-	if (!str_starts(path, "/dev/"))
-		return false;
-	for (size_t i = 0; i < COUNT_OF(safe_devices); i++)
-		if (str_ends(safe_devices[i], "/") ? str_starts(path, safe_devices[i]) : strcmp(path, safe_devices[i]) == 0)
-			return false;
-	return true;
+	return str_starts(path, "/dev/") && !is_in(path, SAFE_DEVICE);
 }
 
 bool places_is_critical(const char *path)
 {
-	for (size_t i = 0; i < COUNT_OF(criticals); i++)
-		if (path_is_within(path, criticals[i]))
-			return true;
-	return false;
+	return is_in(path, CRITICAL);
 }
 
 /* ---- cd ---- */

@@ -20,58 +20,37 @@ struct wrapper {
 
 static const struct wrapper wrappers[] = {
 #define WRAPPER(names, letters, longs, operands, flags) { names, letters, longs, operands, flags },
-#define INTERPRETER(names, shell)
-#define DOWNLOADER(names)
-#define BUILTIN(names)
 #include "guard/wrappers.def"
 #undef WRAPPER
-#undef INTERPRETER
-#undef DOWNLOADER
-#undef BUILTIN
 };
+
+enum program_kind { SHELL, INTERPRETER, DOWNLOADER, BUILTIN };
 
 static const struct {
+	enum program_kind kind;
 	const char *names;
-	bool shell;
-} interpreters[] = {
-#define WRAPPER(names, letters, longs, operands, flags)
-#define INTERPRETER(names, shell) { names, shell },
-#define DOWNLOADER(names)
-#define BUILTIN(names)
-#include "guard/wrappers.def"
-#undef WRAPPER
-#undef INTERPRETER
-#undef DOWNLOADER
-#undef BUILTIN
+} programs[] = {
+#define PROGRAMS(kind, names) { kind, names },
+#include "guard/programs.def"
+#undef PROGRAMS
 };
 
-#define WRAPPER(names, letters, longs, operands, flags)
-#define INTERPRETER(names, shell)
-#define DOWNLOADER(names) names " "
-#define BUILTIN(names)
-static const char downloaders[] =
-#include "guard/wrappers.def"
-	;
-#undef DOWNLOADER
-#undef BUILTIN
-#define DOWNLOADER(names)
-#define BUILTIN(names) names " "
-static const char builtins[] =
-#include "guard/wrappers.def"
-	;
-#undef WRAPPER
-#undef INTERPRETER
-#undef DOWNLOADER
-#undef BUILTIN
+static bool is_kind(const char *name, enum program_kind kind)
+{
+	for (size_t i = 0; i < COUNT_OF(programs); i++)
+		if (programs[i].kind == kind && guard_names_have(programs[i].names, name))
+			return true;
+	return false;
+}
 
 bool unwrap_is_builtin(const char *name)
 {
-	return guard_names_have(builtins, name);
+	return is_kind(name, BUILTIN);
 }
 
 bool unwrap_is_downloader(const char *name)
 {
-	return guard_names_have(downloaders, name);
+	return is_kind(name, DOWNLOADER);
 }
 
 /* No shell will expand these, but whoever writes ~ or $HOME or / followed by a star meant it. */
@@ -370,7 +349,7 @@ static int judge_source(const struct call *c)
 }
 
 /* python3.11 is python, ksh93 is ksh. */
-static bool is_interpreter(const char *name, const char *names)
+static bool runs_code(const char *name, enum program_kind kind)
 {
 	char bare[32];
 	size_t length = strlen(name);
@@ -380,7 +359,7 @@ static bool is_interpreter(const char *name, const char *names)
 		return false;
 	memcpy(bare, name, length);
 	bare[length] = '\0';
-	return guard_names_have(names, bare);
+	return is_kind(bare, kind);
 }
 
 static int unwrap_row(const struct call *c, const struct wrapper *w)
@@ -410,9 +389,10 @@ int unwrap_call(const struct call *c)
 	for (size_t i = 0; i < COUNT_OF(wrappers); i++)
 		if (guard_names_have(wrappers[i].names, c->name))
 			return unwrap_row(c, &wrappers[i]);
-	for (size_t i = 0; i < COUNT_OF(interpreters); i++)
-		if (is_interpreter(c->name, interpreters[i].names))
-			return interpreters[i].shell ? judge_shell(c) : judge_interpreter(c);
+	if (runs_code(c->name, SHELL))
+		return judge_shell(c);
+	if (runs_code(c->name, INTERPRETER))
+		return judge_interpreter(c);
 	if (guard_names_have("find gfind", c->name))
 		return judge_find_actions(c);
 	if (guard_names_have(". source", c->name))
