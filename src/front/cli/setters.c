@@ -49,7 +49,8 @@ static int resolve(const char *value, char **ret, struct err *e)
 	char here[PATH_MAX];
 	if (!getcwd(here, sizeof here)) {
 		err_set(e, ERR_IO, errno, "options", "cannot tell the current directory");
-		return err_hint(e, -EIO, "change to a directory that exists");
+		err_hint(e, 0, "change to a directory that exists");
+		return -EIO;
 	}
 	return path_resolve(value, here, getenv("HOME"), ret, e);
 }
@@ -58,12 +59,11 @@ static int check_path(const struct option_row *row, const char *value, const cha
 {
 	struct stat st;
 	if (stat(path, &st) < 0) {
-		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\" cannot be looked at", row->name, value);
+		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\"", row->name, value);
 		return err_hint(e, result, "give a path that exists; relative ones start at the current directory");
 	}
 	if (row->target == FIELD_CWD && !S_ISDIR(st.st_mode)) {
-		int result =
-			err_set(e, ERR_USAGE, ENOTDIR, "options", "--%s \"%s\" cannot be the working directory", row->name, value);
+		int result = err_set(e, ERR_USAGE, ENOTDIR, "options", "--%s \"%s\"", row->name, value);
 		return err_hint(e, result, "give the directory that the command shall start in");
 	}
 	return 0;
@@ -185,8 +185,7 @@ int set_seccomp(struct args *a, const struct option_row *row, const char *value,
 	autoclean(free_done) char *path = NULL;
 	TRY(resolve(value, &path, e));
 	if (access(path, R_OK) < 0) {
-		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\": no such profile, and no file that can be read",
-				     row->name, value);
+		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\": no such profile, nor a file", row->name, value);
 		const char *nearest = str_nearest(value, names, COUNT_OF(names));
 		if (nearest)
 			return err_hint(e, result, "did you mean \"%s\"?", nearest);
@@ -203,7 +202,7 @@ int set_keep_fd(struct args *a, const struct option_row *row, const char *value,
 		return err_hint(e, -EINVAL, "0, 1 and 2 are passed anyway; write --keep-fd 3");
 	}
 	if (fcntl((int)fd, F_GETFD) < 0) {
-		err_set(e, ERR_USAGE, EBADF, "options", "--%s %s: nothing is open there", row->name, value);
+		err_set(e, ERR_USAGE, 0, "options", "--%s %s: nothing is open there", row->name, value);
 		return err_hint(e, -EBADF, "open it first, such as with %s<FILE behind the command line", value);
 	}
 	if (strv_has(&a->request.keep_fds, value))
