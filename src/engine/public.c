@@ -25,11 +25,11 @@ const char *cordon_version(void)
 	return CORDON_VERSION;
 }
 
-static int tell(const struct err *e, int result, cordon_error *error)
+static int tell(const struct err *e, int result, struct cordon_error *error)
 {
 	if (!error || result >= 0)
 		return result;
-	*error = (cordon_error){ 0 };
+	*error = (struct cordon_error){ 0 };
 	snprintf(error->code, sizeof error->code, "%s", err_row(e->code)->json);
 	snprintf(error->message, sizeof error->message, "%s", e->message);
 	snprintf(error->hint, sizeof error->hint, "%s", e->hint);
@@ -44,12 +44,12 @@ static void take_options(void *ours, size_t our_size, const void *theirs, size_t
 		memcpy(ours, theirs, their_size < our_size ? their_size : our_size);
 }
 
-int cordon_engine_open(cordon_engine **engine, const cordon_engine_options *options, cordon_error *error)
+int cordon_engine_open(struct cordon_engine **engine, const struct cordon_engine_options *options, struct cordon_error *error)
 {
-	cordon_engine_options known;
+	struct cordon_engine_options known;
 	take_options(&known, sizeof known, options, options ? options->size : 0);
 	struct err e = { 0 };
-	autoclean(free_done) cordon_engine *opened = calloc(1, sizeof *opened);
+	autoclean(free_done) struct cordon_engine *opened = calloc(1, sizeof *opened);
 	if (!opened)
 		return tell(&e, err_nomem(&e), error);
 	struct engine_options inner = { .keeper_path = known.keeper_path };
@@ -59,7 +59,7 @@ int cordon_engine_open(cordon_engine **engine, const cordon_engine_options *opti
 	return tell(&e, result, error);
 }
 
-void cordon_engine_close(cordon_engine *engine)
+void cordon_engine_close(struct cordon_engine *engine)
 {
 	if (!engine)
 		return;
@@ -67,7 +67,7 @@ void cordon_engine_close(cordon_engine *engine)
 	free(engine);
 }
 
-static int make_request(const cordon_run_options *options, struct request *r, struct err *e)
+static int make_request(const struct cordon_run_options *options, struct request *r, struct err *e)
 {
 	for (size_t i = 0; options->argv && options->argv[i]; i++)
 		if (strv_add(&r->argv, options->argv[i]) < 0)
@@ -86,7 +86,7 @@ static int make_request(const cordon_run_options *options, struct request *r, st
 	return r->flags.working_directory ? 0 : err_nomem(e);
 }
 
-static int run_to_end(struct engine *engine, const struct request *request, cordon_result *ret, struct err *e)
+static int run_to_end(struct engine *engine, const struct request *request, struct cordon_result *ret, struct err *e)
 {
 	struct run *run = NULL;
 	TRY(engine_start(engine, request, &run, e));
@@ -107,13 +107,13 @@ static int run_to_end(struct engine *engine, const struct request *request, cord
 	return result < 0 ? result : ret->json ? 0 : err_nomem(e);
 }
 
-int cordon_run(cordon_engine *engine, const cordon_run_options *options, cordon_result **result, cordon_error *error)
+int cordon_run(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_result **result, struct cordon_error *error)
 {
-	cordon_run_options known;
+	struct cordon_run_options known;
 	take_options(&known, sizeof known, options, options ? options->size : 0);
 	struct err e = { 0 };
 	autoclean(request_done) struct request request = { 0 };
-	autoclean(free_done) cordon_result *made = calloc(1, sizeof *made);
+	autoclean(free_done) struct cordon_result *made = calloc(1, sizeof *made);
 	int status = made ? make_request(&known, &request, &e) : err_nomem(&e);
 	if (status == 0)
 		status = run_to_end(engine->engine, &request, made, &e);
@@ -122,17 +122,17 @@ int cordon_run(cordon_engine *engine, const cordon_run_options *options, cordon_
 	return tell(&e, status, error);
 }
 
-const char *cordon_result_json(const cordon_result *result)
+const char *cordon_result_json(const struct cordon_result *result)
 {
 	return result->json;
 }
 
-int cordon_result_exit_status(const cordon_result *result)
+int cordon_result_exit_status(const struct cordon_result *result)
 {
 	return result->exit_status;
 }
 
-void cordon_result_free(cordon_result *result)
+void cordon_result_free(struct cordon_result *result)
 {
 	if (!result)
 		return;

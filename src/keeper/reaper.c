@@ -37,6 +37,8 @@ static int command_main(void *argument)
 {
 	struct entry *entry = argument;
 	reset_signals();
+	if (!entry->own_pids)
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the namespace does not tie its life to the reaper's */
 	enter_stage(entry, STAGE_COMMAND);
 	_exit(127); /* a step failed; the reaper reads which from our shared memory */
 }
