@@ -46,7 +46,7 @@ static _Noreturn void child_main(probe_deed *deed, const struct probe_ground *gr
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(PROBE_SECONDS);
 	deed(ground, r);
-	_exit(0);
+	raw_exit(0);
 }
 
 int probe_in_child(probe_deed *deed, const struct probe_ground *ground, struct probe_result *r)
@@ -73,7 +73,8 @@ int probe_in_child(probe_deed *deed, const struct probe_ground *ground, struct p
 /* ---- the ground they stand on ---- */
 
 static const char *const parts[GROUND_COUNT] = {
-	[OPEN_DIR] = "open", [OPEN_FILE] = "open/file", [OPEN_SUB] = "open/sub", [CLOSED_DIR] = "closed", [CLOSED_FILE] = "closed/file",
+	[OPEN_DIR] = "open",     [OPEN_FILE] = "open/file",     [OPEN_SUB] = "open/sub",
+	[CLOSED_DIR] = "closed", [CLOSED_FILE] = "closed/file",
 };
 
 struct probe_path probe_path(const struct probe_ground *ground, int part)

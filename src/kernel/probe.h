@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct kernel_facts {
-	uint32_t uid, gid;      /* effective */
-	bool privileged;        /* set_ids and CAP_SYS_ADMIN: root, for our purposes */
-	bool set_ids;           /* CAP_SETUID, CAP_SETGID, CAP_CHOWN, and other users known here: the run can be another user */
-	int landlock_abi;       /* 0: none */
-	bool seccomp;           /* filters can be installed */
-	bool namespaces;        /* user (when not privileged), pid and mount namespaces can be had together */
-	bool own_proc;          /* a fresh /proc can be mounted in them */
-	bool idmapped_mounts;   /* mounts that show files as another user's */
+	uint32_t uid, gid;    /* effective */
+	bool privileged;      /* set_ids and CAP_SYS_ADMIN: root, for our purposes */
+	bool set_ids;         /* CAP_SETUID, CAP_SETGID, CAP_CHOWN, and other users known here: the run can be another user */
+	int landlock_abi;     /* 0: none */
+	bool seccomp;         /* filters can be installed */
+	bool namespaces;      /* user (when not privileged), pid and mount namespaces can be had together */
+	bool own_proc;        /* a fresh /proc can be mounted in them */
+	bool idmapped_mounts; /* mounts that show files as another user's */
 	int last_cap;
 };
 
@@ -28,11 +28,11 @@ void kernel_probe_all(struct kernel_facts *ret);
 enum probe_state { PROBE_WORKS, PROBE_ABSENT, PROBE_BROKEN }; /* BROKEN: it claims to work, but what must fail did not */
 
 struct probe_result {
-	const char *name;        /* "landlock-files", "seccomp", "pid-namespace", … */
-	const char *holds;       /* which clauses it enforces, in words */
+	const char *name;  /* "landlock-files", "seccomp", "pid-namespace", … */
+	const char *holds; /* which clauses it enforces, in words */
 	enum probe_state state;
-	char detail[192];        /* "ABI 7", "EPERM: user namespaces are switched off", … */
-	char remedy[192];        /* the one command or setting that would improve it, or "" */
+	char detail[192]; /* "ABI 7", "EPERM: user namespaces are switched off", … */
+	char remedy[192]; /* the one command or setting that would improve it, or "" */
 };
 
 #define PROBE_MOST 32

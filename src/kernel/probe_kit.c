@@ -106,7 +106,8 @@ static const struct cause {
 	bool binds_root; /* the others stop ordinary users only */
 	const char *words, *remedy;
 } causes[] = {
-	{ "/proc/sys/user/max_user_namespaces", "0", true, "user namespaces are switched off", "sudo sysctl -w user.max_user_namespaces=15000" },
+	{ "/proc/sys/user/max_user_namespaces", "0", true, "user namespaces are switched off",
+	  "sudo sysctl -w user.max_user_namespaces=15000" },
 	{ "/proc/sys/kernel/unprivileged_userns_clone", "0", false, "user namespaces are kept for root",
 	  "sudo sysctl -w kernel.unprivileged_userns_clone=1" },
 	{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", false, "AppArmor restricts user namespaces",
@@ -164,7 +165,7 @@ int probe_sleeper(void)
 		alarm(10);
 		while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
 			;
-		_exit(0);
+		raw_exit(0);
 	}
 	close(ends[0]); /* the other end stays open until we end */
 	return pid;
@@ -208,8 +209,9 @@ int probe_listener(int *ret_port)
 
 int probe_connect(int port)
 {
-	struct sockaddr_in address = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons((uint16_t)port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	autoclean(fd_done) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;

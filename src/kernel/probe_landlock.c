@@ -70,7 +70,8 @@ static struct landlock_rights all_files(void)
 
 void probe_landlock_files(const struct probe_ground *ground, struct probe_result *r)
 {
-	if (!have_abi(r, 1) || !probe_have_ground(ground, r) || !probe_must_work(r, restrict_to(ground, all_files()), "restrict itself") ||
+	if (!have_abi(r, 1) || !probe_have_ground(ground, r) ||
+	    !probe_must_work(r, restrict_to(ground, all_files()), "restrict itself") ||
 	    !probe_must_fail(r, try_open(probe_path(ground, CLOSED_FILE), O_RDONLY), EACCES, "reading a file elsewhere") ||
 	    !probe_must_fail(r, try_open(probe_path(ground, CLOSED_FILE), O_WRONLY), EACCES, "writing to a file elsewhere") ||
 	    !probe_must_work(r, try_open(probe_path(ground, OPEN_FILE), O_RDWR), "using a granted file"))
@@ -82,7 +83,8 @@ void probe_landlock_files(const struct probe_ground *ground, struct probe_result
 
 void probe_landlock_moves(const struct probe_ground *ground, struct probe_result *r)
 {
-	if (!have_abi(r, 2) || !probe_have_ground(ground, r) || !probe_must_work(r, restrict_to(ground, all_files()), "restrict itself"))
+	if (!have_abi(r, 2) || !probe_have_ground(ground, r) ||
+	    !probe_must_work(r, restrict_to(ground, all_files()), "restrict itself"))
 		return;
 	char within[256], outside[256];
 	snprintf(within, sizeof within, "%s/moved", probe_path(ground, OPEN_SUB).text);
@@ -97,8 +99,10 @@ void probe_landlock_moves(const struct probe_ground *ground, struct probe_result
 
 void probe_landlock_truncate(const struct probe_ground *ground, struct probe_result *r)
 {
-	if (!have_abi(r, 3) || !probe_have_ground(ground, r) || !probe_must_work(r, restrict_to(ground, all_files()), "restrict itself") ||
-	    !probe_must_fail(r, raw_result(truncate(probe_path(ground, CLOSED_FILE).text, 1)), EACCES, "truncating a file elsewhere") ||
+	if (!have_abi(r, 3) || !probe_have_ground(ground, r) ||
+	    !probe_must_work(r, restrict_to(ground, all_files()), "restrict itself") ||
+	    !probe_must_fail(r, raw_result(truncate(probe_path(ground, CLOSED_FILE).text, 1)), EACCES,
+			     "truncating a file elsewhere") ||
 	    !probe_must_work(r, raw_result(truncate(probe_path(ground, OPEN_FILE).text, 5)), "truncating a granted file"))
 		return;
 	probe_works(r, "refused elsewhere");
@@ -147,8 +151,8 @@ static int unix_socket(const struct sockaddr_un *address, socklen_t size, bool s
 {
 	int fd = raw_result(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	TRY(fd);
-	int result = server ? raw_result(bind(fd, (const struct sockaddr *)address, size)) :
-			      raw_result(connect(fd, (const struct sockaddr *)address, size));
+	int result = server ? raw_result(bind(fd, (const struct sockaddr *)address, size))
+			    : raw_result(connect(fd, (const struct sockaddr *)address, size));
 	if (result == 0 && server)
 		result = raw_result(listen(fd, 4));
 	if (result < 0 || !server)
@@ -195,7 +199,8 @@ void probe_landlock_signals(const struct probe_ground *ground, struct probe_resu
 	if (!have_abi(r, 6))
 		return;
 	int before = probe_sleeper(), after = -1;
-	if (probe_must_work(r, before, "start a process, before") && probe_must_work(r, raw_result(kill(before, 0)), "signal it, before") &&
+	if (probe_must_work(r, before, "start a process, before") &&
+	    probe_must_work(r, raw_result(kill(before, 0)), "signal it, before") &&
 	    probe_must_work(r, restrict_to(ground, (struct landlock_rights){ .scoped = LL_SCOPE_SIGNAL }), "restrict itself") &&
 	    probe_must_fail(r, raw_result(kill(before, 0)), EPERM, "a signal to the outside") &&
 	    probe_must_work(r, after = probe_sleeper(), "start a process, after") &&

@@ -55,7 +55,7 @@ static _Noreturn void first_process(int outside_pid)
 			pause();
 	}
 	bool alone = getpid() == 1 && kill(outside_pid, 0) < 0 && errno == ESRCH;
-	_exit(alone && stray > 0 ? 0 : 1);
+	raw_exit(alone && stray > 0 ? 0 : 1);
 }
 
 /* Starts pid 1 of the namespace that was just unshared; the status it ends with, or -errno. */
@@ -112,7 +112,7 @@ void probe_own_proc(const struct probe_ground *ground, struct probe_result *r)
 		return;
 	int pid = RAW(clone, 0, 0, NULL, NULL, 0);
 	if (pid == 0)
-		_exit(as_status(look_at_own_proc()));
+		raw_exit(as_status(look_at_own_proc()));
 	int status = wait_status(pid);
 	if (!must_enter(r, status, "start a process") || !must_enter(r, -WEXITSTATUS(status), "mount /proc"))
 		return;

@@ -266,7 +266,8 @@ int proc_tree_usage(pid_t root, bool include_root, struct proc_tree_usage *ret)
 		if (pids[i] == root && !include_root)
 			continue;
 		ticks += line.own_ticks;
-		/* A zombie's time has not reached its parent yet. One with threads left is a process whose first thread has ended. */
+		/* A zombie's time has not reached its parent yet. One with threads left is a process whose first thread has ended.
+		 */
 		if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
 			continue;
 		sum.processes++;

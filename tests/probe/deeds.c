@@ -209,13 +209,7 @@ static int do_udp(char **a)
 }
 
 DEED(socket, opened(socket((int)number(a[0]), (int)number(a[1]), (int)number(a[2]))))
-
-static int do_socketpair(char **a)
-{
-	int ends[2];
-	(void)a;
-	return result_of(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
-}
+DEED(socketpair, result_of(socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0 })))
 
 static int unix_deed(const char *name, bool abstract, int (*deed)(int, const struct sockaddr *, socklen_t))
 {
@@ -324,13 +318,7 @@ static int do_keyring(char **a)
 	return TOLD;
 }
 
-static int do_keyctl_add(char **a)
-{
-	(void)a;
-	long key = syscall(SYS_add_key, "user", "cordon-deed", "x", 1, KEY_SPEC_PROCESS_KEYRING);
-	return result_of(key);
-}
-
+DEED(keyctl_add, result_of(syscall(SYS_add_key, "user", "cordon-deed", "x", 1, KEY_SPEC_PROCESS_KEYRING)))
 DEED(userns, result_of(unshare(CLONE_NEWUSER)))
 DEED(mountns, result_of(unshare(CLONE_NEWNS)))
 DEED(mount, result_of(syscall(SYS_mount, NULL, NULL, NULL, 0, NULL)))
@@ -512,7 +500,8 @@ static int do_env(char **a)
 
 static int do_ids(char **a)
 {
-	static const char *const keys[] = { "Groups:", "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:", "Seccomp:" };
+	static const char *const keys[] = { "Groups:", "CapInh:", "CapPrm:",     "CapEff:",
+					    "CapBnd:", "CapAmb:", "NoNewPrivs:", "Seccomp:" };
 	uid_t u[3];
 	gid_t g[3];
 	(void)a;
@@ -558,16 +547,20 @@ static int do_umask(char **a)
 
 static int do_rlimits(char **a)
 {
-	static const char *const names[] = { [RLIMIT_CPU] = "cpu", [RLIMIT_FSIZE] = "fsize", [RLIMIT_DATA] = "data", [RLIMIT_STACK] = "stack",
-					     [RLIMIT_CORE] = "core", [RLIMIT_RSS] = "rss", [RLIMIT_NPROC] = "nproc", [RLIMIT_NOFILE] = "nofile",
-					     [RLIMIT_MEMLOCK] = "memlock", [RLIMIT_AS] = "as", [RLIMIT_LOCKS] = "locks",
-					     [RLIMIT_SIGPENDING] = "sigpending", [RLIMIT_MSGQUEUE] = "msgqueue", [RLIMIT_NICE] = "nice",
-					     [RLIMIT_RTPRIO] = "rtprio", [RLIMIT_RTTIME] = "rttime" };
+	static const char *const names[] = { [RLIMIT_CPU] = "cpu",           [RLIMIT_FSIZE] = "fsize",
+					     [RLIMIT_DATA] = "data",         [RLIMIT_STACK] = "stack",
+					     [RLIMIT_CORE] = "core",         [RLIMIT_RSS] = "rss",
+					     [RLIMIT_NPROC] = "nproc",       [RLIMIT_NOFILE] = "nofile",
+					     [RLIMIT_MEMLOCK] = "memlock",   [RLIMIT_AS] = "as",
+					     [RLIMIT_LOCKS] = "locks",       [RLIMIT_SIGPENDING] = "sigpending",
+					     [RLIMIT_MSGQUEUE] = "msgqueue", [RLIMIT_NICE] = "nice",
+					     [RLIMIT_RTPRIO] = "rtprio",     [RLIMIT_RTTIME] = "rttime" };
 	struct rlimit limit;
 	(void)a;
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (getrlimit((int)i, &limit) == 0)
-			printf("%s %lld %lld\n", names[i], (long long)limit.rlim_cur, (long long)limit.rlim_max); /* -1: unlimited */
+			printf("%s %lld %lld\n", names[i], (long long)limit.rlim_cur,
+			       (long long)limit.rlim_max); /* -1: unlimited */
 	return TOLD;
 }
 
@@ -577,65 +570,8 @@ static const struct verb {
 	int (*run)(char **args);
 	const char *args;
 } verbs[] = {
-	{ "read", 1, do_read, "PATH" },
-	{ "write", 1, do_write, "PATH" },
-	{ "create", 1, do_create, "PATH" },
-	{ "open-creat", 2, do_open_creat, "PATH MODE" },
-	{ "list", 1, do_list, "PATH" },
-	{ "stat", 1, do_stat, "PATH" },
-	{ "exec", 1, do_exec, "PATH" },
-	{ "setuid-exec", 1, do_setuid_exec, "PATH" },
-	{ "unlink", 1, do_unlink, "PATH" },
-	{ "rename", 2, do_rename, "FROM TO" },
-	{ "link", 2, do_link, "FROM TO" },
-	{ "symlink", 2, do_symlink, "TARGET PATH" },
-	{ "mkdir", 1, do_mkdir, "PATH" },
-	{ "chmod", 2, do_chmod, "PATH MODE" },
-	{ "truncate", 1, do_truncate, "PATH" },
-	{ "mknod-char", 1, do_mknod_char, "PATH" },
-	{ "connect-tcp", 2, do_connect_tcp, "IP PORT" },
-	{ "bind-tcp", 1, do_bind_tcp, "PORT" },
-	{ "udp", 2, do_udp, "IP PORT" },
-	{ "socket", 3, do_socket, "FAMILY TYPE PROTOCOL" },
-	{ "socketpair", 0, do_socketpair, "" },
-	{ "unix-connect", 1, do_unix_connect, "PATH" },
-	{ "abstract-connect", 1, do_abstract_connect, "NAME" },
-	{ "abstract-bind", 1, do_abstract_bind, "NAME" },
-	{ "kill", 2, do_kill, "PID SIGNAL" },
-	{ "ptrace", 1, do_ptrace, "PID" },
-	{ "process-vm-read", 1, do_process_vm_read, "PID" },
-	{ "pidfd-getfd", 2, do_pidfd_getfd, "PID FD" },
-	{ "proc-read", 2, do_proc_read, "PID FILE" },
-	{ "tiocsti", 0, do_tiocsti, "" },
-	{ "ioctl-high", 0, do_ioctl_high, "" },
-	{ "shmget", 0, do_shmget, "" },
-	{ "msgget", 0, do_msgget, "" },
-	{ "mq-open", 1, do_mq_open, "NAME" },
-	{ "keyring", 0, do_keyring, "" },
-	{ "keyctl-add", 0, do_keyctl_add, "" },
-	{ "userns", 0, do_userns, "" },
-	{ "mountns", 0, do_mountns, "" },
-	{ "mount", 0, do_mount, "" },
-	{ "bpf", 0, do_bpf, "" },
-	{ "perf", 0, do_perf, "" },
-	{ "io-uring", 0, do_io_uring, "" },
-	{ "userfaultfd", 0, do_userfaultfd, "" },
-	{ "clock-set", 0, do_clock_set, "" },
-	{ "fork", 1, do_fork, "COUNT" },
-	{ "threads", 1, do_threads, "COUNT" },
-	{ "alloc", 1, do_alloc, "MB" },
-	{ "spin", 1, do_spin, "SECONDS" },
-	{ "flood", 1, do_flood, "BYTES [stderr]" },
-	{ "sleep", 1, do_sleep, "SECONDS" },
-	{ "daemon", 2, do_daemon, "SECONDS FILE" },
-	{ "ignore-term", 1, do_ignore_term, "SECONDS" },
-	{ "fds", 0, do_fds, "" },
-	{ "env", 0, do_env, "" },
-	{ "ids", 0, do_ids, "" },
-	{ "session", 0, do_session, "" },
-	{ "cwd", 0, do_cwd, "" },
-	{ "umask", 0, do_umask, "" },
-	{ "rlimits", 0, do_rlimits, "" },
+#define VERB(name, least, run, args) { name, least, run, args },
+#include "deeds.def"
 };
 
 int main(int argc, char **argv)

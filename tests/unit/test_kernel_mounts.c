@@ -404,15 +404,9 @@ int main(void)
 		cmocka_unit_test(test_idmap_refused_user),
 	};
 	const struct CMUnitTest as_root[] = {
-		cmocka_unit_test(test_mask_root),
-		cmocka_unit_test(test_cover_root),
-		cmocka_unit_test(test_place_refusals_root),
-		cmocka_unit_test(test_file_root),
-		cmocka_unit_test(test_proc_root),
-		cmocka_unit_test(test_caps_root),
-		cmocka_unit_test(test_idmap_root),
-		cmocka_unit_test(test_no_idmap),
-		cmocka_unit_test(test_ids_root),
+		cmocka_unit_test(test_mask_root),  cmocka_unit_test(test_cover_root), cmocka_unit_test(test_place_refusals_root),
+		cmocka_unit_test(test_file_root),  cmocka_unit_test(test_proc_root),  cmocka_unit_test(test_caps_root),
+		cmocka_unit_test(test_idmap_root), cmocka_unit_test(test_no_idmap),   cmocka_unit_test(test_ids_root),
 	};
 	/* Root can be an ordinary user as well; an ordinary user cannot be root. */
 	if (geteuid() != 0)

@@ -231,11 +231,8 @@ static void test_races(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_pids),
-		cmocka_unit_test(test_orphan_of_subreaper),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_races),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_pids),  cmocka_unit_test(test_orphan_of_subreaper),
+		cmocka_unit_test(test_gone),   cmocka_unit_test(test_races),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,9 +47,9 @@ static void test_ladder(void **state)
 		int abi;
 		uint64_t fs, net, scoped;
 	} rows[] = {
-		{ 0, 0, 0, 0 },           { 1, 0x1fff, 0, 0 },      { 2, 0x3fff, 0, 0 },      { 3, 0x7fff, 0, 0 },
-		{ 4, 0x7fff, 3, 0 },      { 5, 0xffff, 3, 0 },      { 6, 0xffff, 3, 3 },      { 7, 0xffff, 3, 3 },
-		{ 8, 0xffff, 3, 3 },      { 9, 0x1ffff, 3, 3 },     { 10, 0x1ffff, 0xf, 3 },  { 99, 0x1ffff, 0xf, 3 },
+		{ 0, 0, 0, 0 },      { 1, 0x1fff, 0, 0 },  { 2, 0x3fff, 0, 0 },     { 3, 0x7fff, 0, 0 },
+		{ 4, 0x7fff, 3, 0 }, { 5, 0xffff, 3, 0 },  { 6, 0xffff, 3, 3 },     { 7, 0xffff, 3, 3 },
+		{ 8, 0xffff, 3, 3 }, { 9, 0x1ffff, 3, 3 }, { 10, 0x1ffff, 0xf, 3 }, { 99, 0x1ffff, 0xf, 3 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct landlock_rights got = landlock_handled(rows[i].abi);
@@ -75,8 +75,8 @@ static void test_masks(void **state)
 	assert_int_equal(landlock_write_access(7, false), LL_FS_WRITE_FILE | LL_FS_TRUNCATE);
 	assert_int_equal(landlock_write_access(2, false), LL_FS_WRITE_FILE);
 	assert_int_equal(landlock_write_access(7, true), LL_FS_WRITE_FILE | LL_FS_TRUNCATE | LL_FS_REFER | LL_FS_REMOVE_DIR |
-								 LL_FS_REMOVE_FILE | LL_FS_MAKE_DIR | LL_FS_MAKE_REG | LL_FS_MAKE_SOCK |
-								 LL_FS_MAKE_FIFO | LL_FS_MAKE_SYM);
+								 LL_FS_REMOVE_FILE | LL_FS_MAKE_DIR | LL_FS_MAKE_REG |
+								 LL_FS_MAKE_SOCK | LL_FS_MAKE_FIFO | LL_FS_MAKE_SYM);
 	assert_int_equal(landlock_device_access(7), LL_FS_READ_FILE | LL_FS_WRITE_FILE | LL_FS_TRUNCATE | LL_FS_IOCTL_DEV);
 	assert_int_equal(landlock_device_access(4), LL_FS_READ_FILE | LL_FS_WRITE_FILE | LL_FS_TRUNCATE);
 }
