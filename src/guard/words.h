@@ -18,7 +18,7 @@
 #define WORDS_MAX_TEXT (1U << 20)
 #define WORDS_MAX_DEPTH 64
 #define WORDS_MAX_WORDS (1U << 18)
-#define WORDS_MAX_COMMANDS (1U << 16)
+#define WORDS_MAX_COMMANDS (1U << 15)
 
 struct word {
 	char *text;     /* after quote removal; for an undecided part, its source text */
