@@ -402,6 +402,8 @@ static const struct {
 	  "allowedHosts: x.org is not among the allowed hosts" },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"notx.org\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"*.x.org\"]}",
 	  "allowedHosts: notx.org is not among the allowed hosts" },
+	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"g\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"*.org\"]}",
+	  "allowedHosts: g is not among the allowed hosts" },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org:443\"]}",
 	  "allowedHosts: x.org is not among the allowed hosts" },
 	{ "{\"allowedReadPaths\":[\"/usr/lib\"]}", "{\"allowedReadPaths\":[\"/usr\"]}", NULL },

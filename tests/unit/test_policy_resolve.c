@@ -17,7 +17,7 @@
 #include "base/scope.h"
 #include "policy/policy.h"
 
-/* world/home, world/home/proj (with .git), world/home/proj/sub, world/other (no .git), files in world/etc */
+/* world/home, world/home/proj (with .git), world/home/proj/sub, world/other, files in world/etc; world has a .git, too */
 static char world[64];
 
 static struct strv interned; /* paths live as long as the tests */
@@ -41,7 +41,7 @@ static void put(const char *name, const char *text)
 static int make_world(void **state)
 {
 	(void)state;
-	static const char *const dirs[] = { "home", "home/proj", "home/proj/.git", "home/proj/sub", "home/plain", "home/plain/in", "etc", "other",
+	static const char *const dirs[] = { "home", "home/proj", "home/proj/.git", "home/proj/sub", "home/plain", "home/plain/in", "etc", "other", ".git",
 					    "home/.ssh" };
 	snprintf(world, sizeof world, "/tmp/cordon-resolve-XXXXXX");
 	assert_non_null(mkdtemp(world));
@@ -312,7 +312,7 @@ static void test_unreadable(void **state)
 {
 	(void)state;
 	if (geteuid() == 0) {
-		print_message("root reads every file: the same test runs as an ordinary user\n");
+		print_message("# root reads every file: the same test runs as an ordinary user\n");
 		return;
 	}
 	autoclean(run_done) struct run r = in_project("home/proj");
@@ -449,7 +449,7 @@ static void test_project_search(void **state)
 		{ "home/proj/.cordon.json", "home/proj/sub", true },  { "home/.cordon.json", "home/proj/sub", false },
 		{ "home/.cordon.json", "home", true },                { ".cordon.json", "home/plain/in", false },
 		{ "home/plain/.cordon.json", "home/plain/in", false }, { "home/plain/.cordon.json", "home/plain", true },
-		{ "home/proj/.cordon.json", "link/sub", true },
+		{ "home/proj/.cordon.json", "link/sub", true },        { ".cordon.json", "other", true },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		autoclean(run_done) struct run r = in_project(rows[i].start);
