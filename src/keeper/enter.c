@@ -72,6 +72,13 @@ STEP(PLACE)
 	return mounts_place(in->slots[op->u.PLACE.slot], op->u.PLACE.path);
 }
 
+STEP(MOUNT_SCRATCH)
+{
+	(void)in;
+	return mounts_scratch(op->u.MOUNT_SCRATCH.path, op->u.MOUNT_SCRATCH.bytes, (uint32_t)op->u.MOUNT_SCRATCH.uid,
+			      (uint32_t)op->u.MOUNT_SCRATCH.gid);
+}
+
 STEP(MOUNT_PROC)
 {
 	(void)in, (void)op;
@@ -236,6 +243,7 @@ static const step steps[OP_COUNT] = {
 	[OP_GRAB] = step_GRAB,
 	[OP_COVER] = step_COVER,
 	[OP_PLACE] = step_PLACE,
+	[OP_MOUNT_SCRATCH] = step_MOUNT_SCRATCH,
 	[OP_MOUNT_PROC] = step_MOUNT_PROC,
 	[OP_MASK] = step_MASK,
 	[OP_DROP_BOUNDING] = step_DROP_BOUNDING,

@@ -24,6 +24,8 @@
 #define COVER_INODES 1021
 #define COVER_INODES_TEXT "1021"
 
+#define SCRATCH_INODES_TEXT "65536"
+
 int mounts_make_private(void)
 {
 	return RAW(mount, NULL, "/", NULL, OLD_MS_REC | OLD_MS_PRIVATE, NULL);
@@ -51,15 +53,23 @@ static _Noreturn void helper(int answer_fd)
 	raw_exit(0);
 }
 
+/* Decimal, without stdio; returns the length. */
+static size_t write_number(char *out, uint64_t number)
+{
+	char digits[20];
+	size_t count = 0, length = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count > 0)
+		out[length++] = digits[--count];
+	return length;
+}
+
 static int write_map(int proc, const char *name, uint32_t outer)
 {
-	char line[32] = "0 ", digits[10];
-	size_t length = 2, count = 0;
-	do
-		digits[count++] = (char)('0' + outer % 10);
-	while (outer /= 10);
-	while (count > 0)
-		line[length++] = digits[--count];
+	char line[32] = "0 ";
+	size_t length = 2 + write_number(line + 2, outer);
 	line[length++] = ' ';
 	line[length++] = '1';
 	int fd = RAW(openat, proc, name, O_WRONLY | O_CLOEXEC);
@@ -241,6 +251,27 @@ int mounts_cover(const char *path)
 {
 	static const struct option small[] = { { "mode", "0755" }, { "size", "64k" }, { "nr_inodes", COVER_INODES_TEXT }, { 0 } };
 	return mount_over("tmpfs", small, HARMLESS, path);
+}
+
+int mounts_scratch(const char *path, uint64_t bytes, uint32_t uid, uint32_t gid)
+{
+	static const char *const inner[] = { "home", "tmp" };
+	char size[24];
+	size[write_number(size, bytes)] = '\0';
+	const struct option options[] = { { "mode", "1777" }, { "size", size }, { "nr_inodes", SCRATCH_INODES_TEXT }, { 0 } };
+	int tree = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int result = tree < 0 ? tree : 0;
+	for (size_t i = 0; i < COUNT_OF(inner) && result == 0; i++) {
+		result = RAW(mkdirat, tree, inner[i], 0700);
+		if (result == 0 && (uint32_t)RAW0(geteuid) != uid)
+			result = RAW(fchownat, tree, inner[i], uid, gid, AT_SYMLINK_NOFOLLOW);
+	}
+	int at = result < 0 ? -1 : raw_open_no_links(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	if (result == 0)
+		result = at < 0 ? at : attach(tree, at);
+	raw_close(&at);
+	raw_close(&tree);
+	return result;
 }
 
 int mounts_proc(void)

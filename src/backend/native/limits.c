@@ -73,7 +73,10 @@ int native_claim_limits(struct native *n)
 	} rows[] = {
 		{ LIMIT_CPU_SECONDS, "the keeper's meter, summed over the tree; RLIMIT_CPU behind it", STRENGTH_POLLED },
 		{ LIMIT_MEMORY_MB, "the keeper's meter, summed over the tree; RLIMIT_DATA for each process", STRENGTH_POLLED },
-		{ LIMIT_DISK_MB, "RLIMIT_FSIZE: each file, not their sum", STRENGTH_KERNEL },
+		{ LIMIT_DISK_MB,
+		  n->scratch_mount ? "HOME and TMPDIR: the size of their file system; elsewhere RLIMIT_FSIZE: each file, not their sum" :
+				     "RLIMIT_FSIZE: each file, not their sum",
+		  STRENGTH_KERNEL },
 		{ LIMIT_TIMEOUT_MS, "the keeper's clock: SIGTERM, a grace of 250 ms, SIGKILL to all", STRENGTH_SUPERVISOR },
 		{ LIMIT_PROCESSES,
 		  n->own_count ? "the keeper's meter; RLIMIT_NPROC, with room for threads, in a user namespace of its own" :

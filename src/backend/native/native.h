@@ -19,7 +19,8 @@ struct native {
 	bool change_ids;               /* we are root and become somebody else */
 	bool namespaces;               /* pid and mount namespaces of its own */
 	bool own_count;                /* a user namespace of its own, hence a process count of its own */
-	const char *scratch;           /* private directory */
+	const char *scratch;           /* private directory with home and tmp in it */
+	bool scratch_mount;            /* it is a memory file system of the run's own, not a directory on the host */
 	struct strv grants_read;       /* what is left of the policy's lists after denied paths were taken out */
 	struct strv grants_write;
 };
@@ -38,6 +39,10 @@ int native_choose_grants(struct native *n);
 int native_add_mounts(struct native *n);
 int native_add_landlock(struct native *n);
 int native_claim_paths(struct native *n);
+
+/* scratch.c: where HOME and TMPDIR are */
+int native_choose_scratch(struct native *n);
+uint64_t native_scratch_bytes(const struct native *n);
 
 /* limits.c */
 int native_set_limits(struct native *n);  /* what the keeper supervises */

@@ -207,6 +207,8 @@ int native_add_mounts(struct native *n)
 		TRY(hold(n, n->grants_read.v[i], false, list, &count));
 	TRY(plan_add(n->plan, PLAN_OP(MOUNT_PRIVATE)));
 	TRY(add_held(n, list, count));
+	if (n->scratch_mount)
+		TRY(plan_add(n->plan, PLAN_OP(MOUNT_SCRATCH, n->scratch, native_scratch_bytes(n), n->uid, n->gid)));
 	if (n->job->facts->own_proc)
 		TRY(plan_add(n->plan, PLAN_OP(MOUNT_PROC)));
 	return add_masks(n, list, count);

@@ -70,7 +70,8 @@ static uint64_t namespace_flags(const struct native *n)
 static int add_ops(struct native *n)
 {
 	struct plan *p = n->plan;
-	TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
+	if (!n->scratch_mount)
+		TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
 	if (n->namespaces)
 		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n))));
 	if (n->namespaces && !n->job->facts->privileged)
@@ -122,9 +123,7 @@ int native_process_compile(const struct backend_job *job, struct plan *ret, stru
 	autoclean(native_done) struct native n = { .job = job, .plan = ret, .e = e, .namespaces = job->facts->namespaces };
 	TRY(refuse_early(&n));
 	ret->id = plan_text(ret, "%s", job->id);
-	n.scratch = plan_text(ret, "%s/%s", job->scratch_base, job->id);
-	if (!n.scratch)
-		return err_nomem(e);
+	TRY(native_choose_scratch(&n));
 	TRY(native_choose_ids(&n));
 	TRY(native_choose_grants(&n));
 	TRY(native_set_limits(&n));
