@@ -89,7 +89,8 @@ static bool is_dots(const char *name)
 /* Open a subdirectory: no links, and no mounts, behind which files of others may lie. */
 static int open_below(int parent, const char *name)
 {
-	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH };
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH };
 	int fd = (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
 	if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) /* some containers' filters say EPERM to calls they do not know */
 		return fd;

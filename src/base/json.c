@@ -210,7 +210,8 @@ static bool has_type(const struct json_at *at, json_type type)
 }
 
 /* The path one step on; cut when it is longer than anyone wants to read. */
-__attribute__((format(printf, 3, 4))) static void step_path(struct json_at *at, const struct json_at *parent, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void step_path(struct json_at *at, const struct json_at *parent, const char *format,
+							    ...)
 {
 	size_t used = strlen(parent->path);
 	memcpy(at->path, parent->path, used + 1);

@@ -4,8 +4,8 @@
  * suggestion: text that is not UTF-8, duplicate keys, unknown keys, wrong types, numbers out of range or not whole, nesting over
  * JSON_MAX_DEPTH, texts over JSON_MAX_BYTES, NUL in strings, anything after the value.
  *
- * Every refusal is ERR_CONFIG. Reading is a walk with a cursor that knows its path; the first error sticks, later reads return "absent", and
- * json_finish() tells it. */
+ * Every refusal is ERR_CONFIG. Reading is a walk with a cursor that knows its path; the first error sticks, later reads return
+ * "absent", and json_finish() tells it. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +49,7 @@ bool json_is_null(const struct json_at *at);
 bool json_bool(const struct json_at *at, bool *ret);
 bool json_int(const struct json_at *at, int64_t least, int64_t most, int64_t *ret);
 bool json_string(const struct json_at *at, const char **ret) JSON_SYMBOL("json_string"); /* borrowed from the document */
-bool json_strings(const struct json_at *at, struct strv *ret); /* an array of strings */
+bool json_strings(const struct json_at *at, struct strv *ret);                           /* an array of strings */
 
 /* For objects with free keys (environment) and arrays: the i-th member, false past the end. Key is NULL for arrays. */
 size_t json_count(const struct json_at *at);
@@ -69,14 +69,14 @@ int json_finish(struct json_doc *doc, struct err *e);
  * that must survive go through json_put_base64. */
 struct json_writer {
 	struct buf *out;
-	int indent;     /* spaces per level; 0: one line */
+	int indent; /* spaces per level; 0: one line */
 	int depth;
 	bool first;
 };
 
 struct json_writer json_writer_on(struct buf *out, int indent);
-void json_open(struct json_writer *w, const char *key, char bracket); /* '{' or '['; key NULL inside arrays */
-void json_close(struct json_writer *w, char bracket);                 /* '}' or ']' */
+void json_open(struct json_writer *w, const char *key, char bracket);            /* '{' or '['; key NULL inside arrays */
+void json_close(struct json_writer *w, char bracket);                            /* '}' or ']' */
 void json_put_string(struct json_writer *w, const char *key, const char *value); /* NULL gives null */
 void json_put_text(struct json_writer *w, const char *key, const char *bytes, size_t length);
 void json_put_base64(struct json_writer *w, const char *key, const char *bytes, size_t length);

@@ -91,8 +91,8 @@ static const char *seccomp_problem(enum policy_field field, const char *entry, c
 const char *field_entry_problem(enum policy_field field, const char *entry, const char **ret_hint)
 {
 	static const char *(*const judges[])(enum policy_field, const char *, const char **) = {
-		[K_HOSTS] = host_problem,     [K_PATHS] = path_problem,     [K_ENVIRONMENT] = environment_problem,
-		[K_NAMES] = name_problem,     [K_COMMANDS] = command_problem, [K_SECCOMP] = seccomp_problem,
+		[K_HOSTS] = host_problem, [K_PATHS] = path_problem,       [K_ENVIRONMENT] = environment_problem,
+		[K_NAMES] = name_problem, [K_COMMANDS] = command_problem, [K_SECCOMP] = seccomp_problem,
 	};
 	const char *hint = NULL;
 	const char *problem = judges[policy_fields[field].kind](field, entry, &hint);

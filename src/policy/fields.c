@@ -13,8 +13,8 @@
 #define NAME_IN_(section, key) (sizeof section > 1 ? section "." key : key)
 
 const struct field_row policy_fields[FIELD_COUNT] = {
-#define FIELD(name, section, key, kind, member, merge, overlay, text)                                                               \
-	[FIELD_##name] = { section, key,  NAME_IN_(section, key), kind, merge, overlay, offsetof(struct policy, member), 1,          \
+#define FIELD(name, section, key, kind, member, merge, overlay, text)                                                              \
+	[FIELD_##name] = { section,        key, NAME_IN_(section, key), kind, merge, overlay, offsetof(struct policy, member), 1,  \
 			   POLICY_ID_MOST, text },
 #include "policy/fields.def"
 #undef FIELD
@@ -43,7 +43,8 @@ const char *const policy_sections[] = { "resourceLimits", "security" };
 const size_t policy_section_count = COUNT_OF(policy_sections);
 
 static const char *const level_names[LEVEL_COUNT] = {
-	[LEVEL_NONE] = "none", [LEVEL_PROCESS] = "process", [LEVEL_CONTAINER] = "container", [LEVEL_VM] = "vm", [LEVEL_WASM] = "wasm",
+	[LEVEL_NONE] = "none", [LEVEL_PROCESS] = "process", [LEVEL_CONTAINER] = "container",
+	[LEVEL_VM] = "vm",     [LEVEL_WASM] = "wasm",
 };
 
 const char *policy_level_name(enum policy_level level)

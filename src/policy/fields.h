@@ -5,17 +5,17 @@
 #include "policy/policy.h"
 
 enum field_kind {
-	K_LEVEL,       /* enum policy_level */
-	K_BOOL,        /* bool */
-	K_ID,          /* int64_t, POLICY_ID_UNSET is null */
-	K_LIMIT,       /* int64_t, POLICY_UNLIMITED is null */
-	K_HOSTS,       /* from here on struct strv … */
+	K_LEVEL, /* enum policy_level */
+	K_BOOL,  /* bool */
+	K_ID,    /* int64_t, POLICY_ID_UNSET is null */
+	K_LIMIT, /* int64_t, POLICY_UNLIMITED is null */
+	K_HOSTS, /* from here on struct strv … */
 	K_PATHS,
 	K_ENVIRONMENT, /* "KEY=value", an object in JSON */
 	K_NAMES,
 	K_COMMANDS,
-	K_SECCOMP,     /* … to here */
-	K_DIRECTORY,   /* char * */
+	K_SECCOMP,   /* … to here */
+	K_DIRECTORY, /* char * */
 };
 
 enum field_merge {
@@ -35,7 +35,7 @@ enum field_overlay { REPLACES, ADDS };
 struct field_row {
 	const char *section; /* "" is the top of the file */
 	const char *key;
-	const char *name;    /* section.key */
+	const char *name; /* section.key */
 	enum field_kind kind;
 	enum field_merge merge;
 	enum field_overlay overlay;

@@ -272,8 +272,10 @@ static void judge_scalar(struct judge *j, enum policy_field field)
 	int64_t va = field_scalar(row, j->a), vb = field_scalar(row, j->b);
 	if (!both_state(j, field) || (row->merge == MERGE_UP ? va >= vb : va <= vb))
 		return;
-	static const char *const relation[] = { [K_LEVEL] = "is weaker than", [K_BOOL] = "where it has to be",
-						[K_ID] = "may do more than", [K_LIMIT] = "is more than" };
+	static const char *const relation[] = { [K_LEVEL] = "is weaker than",
+						[K_BOOL] = "where it has to be",
+						[K_ID] = "may do more than",
+						[K_LIMIT] = "is more than" };
 	char space_a[24], space_b[24];
 	exceed(j, field, "%s %s %s", field_scalar_text(row, va, space_a, sizeof space_a), relation[row->kind],
 	       field_scalar_text(row, vb, space_b, sizeof space_b));
@@ -327,8 +329,13 @@ static void judge_network(struct judge *j)
 		if (host)
 			exceed(j, FIELD_HOSTS, "%s is not among the allowed hosts", host);
 	} else if (ra > rb) {
-		exceed(j, FIELD_NETWORK, "%s, where %s", ra == REACH_OPEN ? "is left open" : ra == REACH_ALL ? "every host" : "some hosts",
-		       rb == REACH_NONE ? "no network is allowed" : rb == REACH_HOSTS ? "only some hosts are allowed" : "there is a ceiling");
+		exceed(j, FIELD_NETWORK, "%s, where %s",
+		       ra == REACH_OPEN  ? "is left open"
+		       : ra == REACH_ALL ? "every host"
+					 : "some hosts",
+		       rb == REACH_NONE    ? "no network is allowed"
+		       : rb == REACH_HOSTS ? "only some hosts are allowed"
+					   : "there is a ceiling");
 	}
 }
 

@@ -95,8 +95,8 @@ static int add_rows(struct strv *to, const char *const *rows, size_t count, bool
 
 static int homeless(enum policy_field field, const char *entry, struct err *e)
 {
-	err_set(e, ERR_USAGE, 0, "policy", "%s: cannot expand \"%s\": HOME is not set to an absolute path", policy_field_name(field),
-		entry);
+	err_set(e, ERR_USAGE, 0, "policy", "%s: cannot expand \"%s\": HOME is not set to an absolute path",
+		policy_field_name(field), entry);
 	return err_hint(e, -EINVAL, "write the path in full, or set HOME");
 }
 
@@ -117,7 +117,8 @@ static int add_entry(struct strv *to, enum policy_field field, const char *entry
 	int result = resolve_one(entry, from, &path, NULL);
 	if (result < 0) {
 		err_set(e, ERR_USAGE, -result, "policy", "%s: cannot resolve \"%s\"", policy_field_name(field), entry);
-		return result == -ENOENT ? err_hint(e, result, "\"..\" behind a directory that does not exist leads nowhere") : result;
+		return result == -ENOENT ? err_hint(e, result, "\"..\" behind a directory that does not exist leads nowhere")
+					 : result;
 	}
 	return strv_add_take(to, path);
 }

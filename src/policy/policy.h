@@ -80,7 +80,7 @@ struct policy {
 	struct strv allowed_hosts; /* empty: every host, if allow_network */
 	struct strv read_paths;    /* writable paths are readable, too */
 	struct strv write_paths;
-	struct strv denied_paths;  /* beats every allow */
+	struct strv denied_paths; /* beats every allow */
 	char *working_directory;
 	struct strv environment;      /* "KEY=value", sorted by key */
 	struct strv pass_environment; /* names taken from the caller's environment */

@@ -20,15 +20,19 @@ struct profile {
 	const char *summary;
 };
 
-#define READ(...) { __VA_ARGS__ }
-#define WRITE(...) { __VA_ARGS__ }
-#define DENIED(...) { __VA_ARGS__ }
+#define LIST(...)                                                                                                                  \
+	{                                                                                                                          \
+		__VA_ARGS__                                                                                                        \
+	}
+#define READ LIST
+#define WRITE LIST
+#define DENIED LIST
 static const struct profile profiles[] = {
 #define PROFILE(name, level, network, read, write, denied, id, read_only_root, seccomp, cpu, memory, disk, timeout, processes,     \
 		descriptors, output, summary)                                                                                      \
-	{ name, level,  network, read,                                                                                             \
-	  write, denied, id,      read_only_root,                                                                                  \
-	  seccomp, { cpu, memory, disk, timeout, processes, descriptors, output }, summary },
+	{ name,   level, network,        read,    write,                                                                           \
+	  denied, id,    read_only_root, seccomp, { cpu, memory, disk, timeout, processes, descriptors, output },                  \
+	  summary },
 #include "policy/profiles.def"
 #undef PROFILE
 };

@@ -159,9 +159,17 @@ static bool read_directory(const struct json_at *at, enum policy_field field, st
 }
 
 static bool (*const readers[])(const struct json_at *, enum policy_field, struct policy *) = {
-	[K_LEVEL] = read_level,       [K_BOOL] = read_bool, [K_ID] = read_id,   [K_LIMIT] = read_limit,
-	[K_HOSTS] = read_hosts,       [K_PATHS] = read_list, [K_ENVIRONMENT] = read_environment,
-	[K_NAMES] = read_list,        [K_COMMANDS] = read_list, [K_SECCOMP] = read_seccomp, [K_DIRECTORY] = read_directory,
+	[K_LEVEL] = read_level,
+	[K_BOOL] = read_bool,
+	[K_ID] = read_id,
+	[K_LIMIT] = read_limit,
+	[K_HOSTS] = read_hosts,
+	[K_PATHS] = read_list,
+	[K_ENVIRONMENT] = read_environment,
+	[K_NAMES] = read_list,
+	[K_COMMANDS] = read_list,
+	[K_SECCOMP] = read_seccomp,
+	[K_DIRECTORY] = read_directory,
 };
 
 /* The fields of one section ("" is the top), once its keys are known to be right. */

@@ -158,16 +158,36 @@ static void schema_field(struct json_writer *w, enum policy_field field)
 	json_open(w, row->key, '{');
 	json_put_string(w, "description", row->text);
 	switch (row->kind) {
-	case K_LEVEL: schema_level(w); break;
-	case K_BOOL: json_put_string(w, "type", "boolean"); break;
-	case K_ID: schema_number(w, field == FIELD_UID ? 0 : row->least, row->most); break;
-	case K_LIMIT: schema_number(w, row->least, row->most); break;
-	case K_PATHS: schema_strings(w, NULL); break;
-	case K_HOSTS: schema_strings(w, "^(\\*\\.)?[A-Za-z0-9_.-]+(:[0-9]+)?$|^\\[[0-9A-Fa-f:.]+\\](:[0-9]+)?$"); break;
-	case K_NAMES: schema_strings(w, NAME_PATTERN); break;
-	case K_COMMANDS: schema_strings(w, "^[^ ]+$"); break;
-	case K_ENVIRONMENT: schema_environment(w); break;
-	case K_SECCOMP: schema_seccomp(w); break;
+	case K_LEVEL:
+		schema_level(w);
+		break;
+	case K_BOOL:
+		json_put_string(w, "type", "boolean");
+		break;
+	case K_ID:
+		schema_number(w, field == FIELD_UID ? 0 : row->least, row->most);
+		break;
+	case K_LIMIT:
+		schema_number(w, row->least, row->most);
+		break;
+	case K_PATHS:
+		schema_strings(w, NULL);
+		break;
+	case K_HOSTS:
+		schema_strings(w, "^(\\*\\.)?[A-Za-z0-9_.-]+(:[0-9]+)?$|^\\[[0-9A-Fa-f:.]+\\](:[0-9]+)?$");
+		break;
+	case K_NAMES:
+		schema_strings(w, NAME_PATTERN);
+		break;
+	case K_COMMANDS:
+		schema_strings(w, "^[^ ]+$");
+		break;
+	case K_ENVIRONMENT:
+		schema_environment(w);
+		break;
+	case K_SECCOMP:
+		schema_seccomp(w);
+		break;
 	case K_DIRECTORY:
 		json_put_string(w, "type", "string");
 		json_put_int(w, "minLength", 1);

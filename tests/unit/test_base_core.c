@@ -111,10 +111,10 @@ static void test_printable(void **state)
 		{ "\x1b[31m", "\\x1b[31m" },
 		{ "\x7f", "\\x7f" },
 		{ "\xff\xfe", "\\xff\\xfe" },
-		{ "\xc2\x9b", "\\xc2\\x9b" },                 /* C1: a control sequence of one character */
-		{ "\xe2\x80\xae", "\\xe2\\x80\\xae" },         /* right-to-left override */
+		{ "\xc2\x9b", "\\xc2\\x9b" },          /* C1: a control sequence of one character */
+		{ "\xe2\x80\xae", "\\xe2\\x80\\xae" }, /* right-to-left override */
 		{ "\xe2\x81\xa6", "\\xe2\\x81\\xa6" },
-		{ "\xc0\xaf", "\\xc0\\xaf" },                 /* overlong */
+		{ "\xc0\xaf", "\\xc0\\xaf" }, /* overlong */
 		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
 	};
 	char out[64];
@@ -135,9 +135,17 @@ static void test_utf8(void **state)
 		const char *bytes;
 		size_t length, valid;
 	} rows[] = {
-		{ "abc", 3, 3 },          { "a\0b", 3, 3 },          { "\xc3\xbc", 2, 2 },         { "\xc3", 1, 0 },
-		{ "a\xe2\x82", 3, 1 },    { "\xed\xa0\x80", 3, 0 },  { "\xf4\x8f\xbf\xbf", 4, 4 }, { "\xf4\x90\x80\x80", 4, 0 },
-		{ "\xe0\x80\x80", 3, 0 }, { "\x80", 1, 0 },          { "\xf8\x88\x80\x80\x80", 5, 0 },
+		{ "abc", 3, 3 },
+		{ "a\0b", 3, 3 },
+		{ "\xc3\xbc", 2, 2 },
+		{ "\xc3", 1, 0 },
+		{ "a\xe2\x82", 3, 1 },
+		{ "\xed\xa0\x80", 3, 0 },
+		{ "\xf4\x8f\xbf\xbf", 4, 4 },
+		{ "\xf4\x90\x80\x80", 4, 0 },
+		{ "\xe0\x80\x80", 3, 0 },
+		{ "\x80", 1, 0 },
+		{ "\xf8\x88\x80\x80\x80", 5, 0 },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		assert_int_equal(str_utf8_prefix(rows[i].bytes, rows[i].length), rows[i].valid);
@@ -162,18 +170,50 @@ static const struct {
 	int64_t unit, value; /* value: or -errno */
 	char kind;           /* s(ize), d(uration), n(umber from 3 to 99) */
 } quantities[] = {
-	{ "256M", 1, 256 << 20, 's' },   { "1.5G", 1, 3LL << 29, 's' },   { "65536", 1, 65536, 's' },   { "2", 1 << 20, 2 << 20, 's' },
-	{ "1kib", 1, 1024, 's' },        { "1KB", 1, 1024, 's' },         { "10b", 5, 10, 's' },        { "0", 1, 0, 's' },
-	{ "0.5", 1 << 20, 1 << 19, 's' }, { "", 1, -EINVAL, 's' },        { "M", 1, -EINVAL, 's' },     { "-1M", 1, -EINVAL, 's' },
-	{ "+1M", 1, -EINVAL, 's' },      { " 1M", 1, -EINVAL, 's' },      { "1M ", 1, -EINVAL, 's' },   { "1.M", 1, -EINVAL, 's' },
-	{ ".5M", 1, -EINVAL, 's' },      { "1..5M", 1, -EINVAL, 's' },    { "1.5.5M", 1, -EINVAL, 's' }, { "1X", 1, -EINVAL, 's' },
-	{ "0x10", 1, -EINVAL, 's' },     { "1e3", 1, -EINVAL, 's' },      { "9999999T", 1, -ERANGE, 's' }, { "99999999999999999999", 1, -ERANGE, 's' },
-	{ "500ms", 1, 500, 'd' },        { "30s", 1, 30000, 'd' },        { "5m", 1, 300000, 'd' },     { "2h", 1, 7200000, 'd' },
-	{ "1.5s", 1, 1500, 'd' },        { "7", 1000, 7000, 'd' },        { "5min", 1, 300000, 'd' },   { "3d", 1, -EINVAL, 'd' },
-	{ "s", 1, -EINVAL, 'd' },        { "9223372036854775807h", 1, -ERANGE, 'd' },
-	{ "3", 0, 3, 'n' },              { "99", 0, 99, 'n' },            { "2", 0, -ERANGE, 'n' },     { "100", 0, -ERANGE, 'n' },
-	{ "", 0, -EINVAL, 'n' },         { "5x", 0, -EINVAL, 'n' },       { "5.0", 0, -EINVAL, 'n' },   { "-5", 0, -EINVAL, 'n' },
-	{ "0005", 0, 5, 'n' },           { "99999999999999999999", 0, -ERANGE, 'n' },
+	{ "256M", 1, 256 << 20, 's' },
+	{ "1.5G", 1, 3LL << 29, 's' },
+	{ "65536", 1, 65536, 's' },
+	{ "2", 1 << 20, 2 << 20, 's' },
+	{ "1kib", 1, 1024, 's' },
+	{ "1KB", 1, 1024, 's' },
+	{ "10b", 5, 10, 's' },
+	{ "0", 1, 0, 's' },
+	{ "0.5", 1 << 20, 1 << 19, 's' },
+	{ "", 1, -EINVAL, 's' },
+	{ "M", 1, -EINVAL, 's' },
+	{ "-1M", 1, -EINVAL, 's' },
+	{ "+1M", 1, -EINVAL, 's' },
+	{ " 1M", 1, -EINVAL, 's' },
+	{ "1M ", 1, -EINVAL, 's' },
+	{ "1.M", 1, -EINVAL, 's' },
+	{ ".5M", 1, -EINVAL, 's' },
+	{ "1..5M", 1, -EINVAL, 's' },
+	{ "1.5.5M", 1, -EINVAL, 's' },
+	{ "1X", 1, -EINVAL, 's' },
+	{ "0x10", 1, -EINVAL, 's' },
+	{ "1e3", 1, -EINVAL, 's' },
+	{ "9999999T", 1, -ERANGE, 's' },
+	{ "99999999999999999999", 1, -ERANGE, 's' },
+	{ "500ms", 1, 500, 'd' },
+	{ "30s", 1, 30000, 'd' },
+	{ "5m", 1, 300000, 'd' },
+	{ "2h", 1, 7200000, 'd' },
+	{ "1.5s", 1, 1500, 'd' },
+	{ "7", 1000, 7000, 'd' },
+	{ "5min", 1, 300000, 'd' },
+	{ "3d", 1, -EINVAL, 'd' },
+	{ "s", 1, -EINVAL, 'd' },
+	{ "9223372036854775807h", 1, -ERANGE, 'd' },
+	{ "3", 0, 3, 'n' },
+	{ "99", 0, 99, 'n' },
+	{ "2", 0, -ERANGE, 'n' },
+	{ "100", 0, -ERANGE, 'n' },
+	{ "", 0, -EINVAL, 'n' },
+	{ "5x", 0, -EINVAL, 'n' },
+	{ "5.0", 0, -EINVAL, 'n' },
+	{ "-5", 0, -EINVAL, 'n' },
+	{ "0005", 0, 5, 'n' },
+	{ "99999999999999999999", 0, -ERANGE, 'n' },
 };
 
 static void test_quantities(void **state)
@@ -416,12 +456,14 @@ static void test_remove_mounts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buf),           cmocka_unit_test(test_buf_huge_count), cmocka_unit_test(test_strv),
-		cmocka_unit_test(test_printable),     cmocka_unit_test(test_utf8),           cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_quantities),    cmocka_unit_test(test_err),            cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_read_file),     cmocka_unit_test(test_remove_simple),  cmocka_unit_test(test_remove_links),
-		cmocka_unit_test(test_remove_modes),  cmocka_unit_test(test_remove_deep),    cmocka_unit_test(test_remove_wide),
-		cmocka_unit_test(test_remove_mounts),
+		cmocka_unit_test(test_buf),           cmocka_unit_test(test_buf_huge_count),
+		cmocka_unit_test(test_strv),          cmocka_unit_test(test_printable),
+		cmocka_unit_test(test_utf8),          cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_quantities),    cmocka_unit_test(test_err),
+		cmocka_unit_test(test_clock),         cmocka_unit_test(test_read_file),
+		cmocka_unit_test(test_remove_simple), cmocka_unit_test(test_remove_links),
+		cmocka_unit_test(test_remove_modes),  cmocka_unit_test(test_remove_deep),
+		cmocka_unit_test(test_remove_wide),   cmocka_unit_test(test_remove_mounts),
 	};
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

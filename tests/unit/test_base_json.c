@@ -74,7 +74,7 @@ static void test_bounds(void **state)
 		for (int i = depth; i-- > 0;)
 			buf_add_text(&text, i % 2 ? "}" : "]");
 		int result = json_parse(buf_text(&text), text.size, "t", &doc, &e);
-		assert_int_equal(result < 0, depth > JSON_MAX_DEPTH);
+		assert_int_equal(result<0, depth> JSON_MAX_DEPTH);
 	}
 	assert_non_null(strstr(e.message, "nested deeper than 64 levels at [0].k[0].k"));
 
@@ -87,7 +87,8 @@ static void test_bounds(void **state)
 	buf_add(&text, "[", 1);
 	assert_int_equal(json_parse(buf_text(&text), text.size, "t", &doc, NULL), -EFBIG);
 	/* Brackets in strings do not count. */
-	autoclean(json_doc_done) struct json_doc *fine = parse("[\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[\"]");
+	autoclean(json_doc_done) struct json_doc *fine =
+		parse("[\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[\"]");
 	assert_non_null(fine);
 }
 
@@ -119,11 +120,13 @@ static void test_walk(void **state)
 {
 	(void)state;
 	static const char *const keys[] = { "b", "i", "s", "v", "o", "n" };
-	autoclean(json_doc_done) struct json_doc *doc = parse("{\"b\":true,\"i\":-5,\"s\":\"ü\",\"v\":[\"x\",\"y\"],\"o\":{\"k\":{}},\"n\":null}");
+	autoclean(json_doc_done) struct json_doc *doc =
+		parse("{\"b\":true,\"i\":-5,\"s\":\"ü\",\"v\":[\"x\",\"y\"],\"o\":{\"k\":{}},\"n\":null}");
 	struct json_at top = json_top(doc);
 	assert_true(json_object(&top, keys, COUNT_OF(keys)));
-	struct json_at b = json_member(&top, "b"), i = json_member(&top, "i"), s = json_member(&top, "s"), v = json_member(&top, "v"),
-		       o = json_member(&top, "o"), n = json_member(&top, "n"), none = json_member(&top, "none");
+	struct json_at b = json_member(&top, "b"), i = json_member(&top, "i"), s = json_member(&top, "s"),
+		       v = json_member(&top, "v"), o = json_member(&top, "o"), n = json_member(&top, "n"),
+		       none = json_member(&top, "none");
 	bool flag = false;
 	int64_t number = 0;
 	const char *text = NULL;
@@ -262,9 +265,9 @@ static void test_write(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),     cmocka_unit_test(test_bounds),    cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_walk),        cmocka_unit_test(test_first_error), cmocka_unit_test(test_long_path),
-		cmocka_unit_test(test_file),        cmocka_unit_test(test_write),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_bounds),      cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_walk),    cmocka_unit_test(test_first_error), cmocka_unit_test(test_long_path),
+		cmocka_unit_test(test_file),    cmocka_unit_test(test_write),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,14 +56,41 @@ static const struct {
 	const char *path;
 	const char *want; /* below root; "!" and errno's name; "=" absolute */
 } rows[] = {
-	{ ".", "" },           { "a", "/a" },               { "a/", "/a" },              { "a//b/.", "/a/b" },         { "a/../a", "/a" },
-	{ "rel", "/a/b" },     { "rel/", "/a/b" },          { "rel/..", "/a" },          { "chain", "/a/b" },          { "abs/a", "/a" },
-	{ "a/b/up", "" },      { "a/b/up/a/b/up/a", "/a" }, { "rel/up/rel", "/a/b" },    { "dangling", "/a/none/x" },
-	{ "a/new/deep", "/a/new/deep" },                    { "a/new/./x//y/", "/a/new/x/y" },
-	{ "a/file/x", "/a/file/x" },                        { "rel/new", "/a/b/new" },   { "~", "/home" },             { "~/x", "/home/x" },
-	{ "~x", "/~x" },       { "a/~", "/a/~" },           { "a/new/..", "!ENOENT" },   { "loop1", "!ELOOP" },        { "loop1/x", "!ELOOP" },
-	{ "", "!EINVAL" },     { "/", "=/" },               { "/..", "=/" },             { "//", "=/" },               { "/../../usr/..", "=/" },
-	{ "slash", "=/" },     { "slash/usr", "=/usr" },    { "above", "=/" },           { "...", "/..." },            { "..a", "/..a" },
+	{ ".", "" },
+	{ "a", "/a" },
+	{ "a/", "/a" },
+	{ "a//b/.", "/a/b" },
+	{ "a/../a", "/a" },
+	{ "rel", "/a/b" },
+	{ "rel/", "/a/b" },
+	{ "rel/..", "/a" },
+	{ "chain", "/a/b" },
+	{ "abs/a", "/a" },
+	{ "a/b/up", "" },
+	{ "a/b/up/a/b/up/a", "/a" },
+	{ "rel/up/rel", "/a/b" },
+	{ "dangling", "/a/none/x" },
+	{ "a/new/deep", "/a/new/deep" },
+	{ "a/new/./x//y/", "/a/new/x/y" },
+	{ "a/file/x", "/a/file/x" },
+	{ "rel/new", "/a/b/new" },
+	{ "~", "/home" },
+	{ "~/x", "/home/x" },
+	{ "~x", "/~x" },
+	{ "a/~", "/a/~" },
+	{ "a/new/..", "!ENOENT" },
+	{ "loop1", "!ELOOP" },
+	{ "loop1/x", "!ELOOP" },
+	{ "", "!EINVAL" },
+	{ "/", "=/" },
+	{ "/..", "=/" },
+	{ "//", "=/" },
+	{ "/../../usr/..", "=/" },
+	{ "slash", "=/" },
+	{ "slash/usr", "=/usr" },
+	{ "above", "=/" },
+	{ "...", "/..." },
+	{ "..a", "/..a" },
 };
 
 static void test_resolve(void **state)
@@ -75,7 +102,9 @@ static void test_resolve(void **state)
 		struct err e = { 0 };
 		int result = path_resolve(rows[i].path, root, home, &got, &e);
 		if (rows[i].want[0] == '!') {
-			int errnum = strcmp(rows[i].want, "!ENOENT") == 0 ? ENOENT : strcmp(rows[i].want, "!ELOOP") == 0 ? ELOOP : EINVAL;
+			int errnum = strcmp(rows[i].want, "!ENOENT") == 0  ? ENOENT
+				     : strcmp(rows[i].want, "!ELOOP") == 0 ? ELOOP
+									   : EINVAL;
 			if (result != -errnum || e.code != ERR_USAGE)
 				fail_msg("\"%s\": %d", rows[i].path, result);
 			continue;
@@ -168,8 +197,8 @@ static void test_within(void **state)
 		const char *path, *root;
 		bool within;
 	} cases[] = {
-		{ "/a", "/a", true },   { "/a/b", "/a", true },  { "/ab", "/a", false }, { "/a", "/a/b", false }, { "/", "/", true },
-		{ "/a", "/", true },    { "/", "/a", false },    { "/a-b", "/a", false }, { "/a/", "/a", true },
+		{ "/a", "/a", true }, { "/a/b", "/a", true }, { "/ab", "/a", false },  { "/a", "/a/b", false }, { "/", "/", true },
+		{ "/a", "/", true },  { "/", "/a", false },   { "/a-b", "/a", false }, { "/a/", "/a", true },
 	};
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		assert_int_equal(path_is_within(cases[i].path, cases[i].root), cases[i].within);
@@ -181,7 +210,7 @@ static void test_within(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_resolve), cmocka_unit_test(test_home), cmocka_unit_test(test_long),
+		cmocka_unit_test(test_resolve), cmocka_unit_test(test_home),   cmocka_unit_test(test_long),
 		cmocka_unit_test(test_memo),    cmocka_unit_test(test_within),
 	};
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);

@@ -31,7 +31,8 @@ static const struct {
 	{ "{} {}", "end of file expected", NULL },
 	{ "{\"allowNetwork\":true,}", "string or '}' expected near '}'", "trailing commas" },
 	{ "{'allowNetwork':true}", "string or '}' expected", NULL },
-	{ "{\"allowNetwork\":true,\"allowNetwork\":false}", "duplicate object key near '\"allowNetwork\"', at allowNetwork", "keep one" },
+	{ "{\"allowNetwork\":true,\"allowNetwork\":false}", "duplicate object key near '\"allowNetwork\"', at allowNetwork",
+	  "keep one" },
 	{ "{\"security\":{\"userId\":5,\"userId\":6}}", "at security.userId", "keep one" },
 	{ "{\"allowNetworks\":true}", "allowNetworks: unknown key", "did you mean \"allowNetwork\"?" },
 	{ "{\"zzzzzzzzzzzz\":true}", "zzzzzzzzzzzz: unknown key", "remove it" },
@@ -46,12 +47,15 @@ static const struct {
 	{ "{\"isolationLevel\":null}", "isolationLevel: must be a string, but is null", NULL },
 	{ "{\"allowNetwork\":\"yes\"}", "allowNetwork: must be true or false, but is a string", NULL },
 	{ "{\"allowNetwork\":1}", "allowNetwork: must be true or false, but is a number", NULL },
-	{ "{\"allowNetwork\":false,\"allowedHosts\":[\"x.org\"]}", "allowedHosts: names hosts, but allowNetwork is false", "set allowNetwork" },
+	{ "{\"allowNetwork\":false,\"allowedHosts\":[\"x.org\"]}", "allowedHosts: names hosts, but allowNetwork is false",
+	  "set allowNetwork" },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[]}", "allowedHosts: an empty list could mean", "for no network" },
 	{ "{\"allowedHosts\":[]}", "allowedHosts: an empty list could mean", "for no network" },
-	{ "{\"allowNetwork\":true,\"allowedHosts\":\"x.org\"}", "allowedHosts: must be an array of strings, but is a string", NULL },
+	{ "{\"allowNetwork\":true,\"allowedHosts\":\"x.org\"}", "allowedHosts: must be an array of strings, but is a string",
+	  NULL },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"ok.org\",5]}", "allowedHosts[1]: must be a string", NULL },
-	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"*\"]}", "allowedHosts[0]: \"*\" would match every host", "write example.org" },
+	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"*\"]}", "allowedHosts[0]: \"*\" would match every host",
+	  "write example.org" },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"a.*.org\"]}", "is no host name", NULL },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"http://x.org\"]}", "allowedHosts[0]", NULL },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org:0\"]}", "has no port", NULL },
@@ -94,7 +98,8 @@ static const struct {
 	{ "{\"security\":{\"userId\":0,\"runAsNonRoot\":true}}", "security.userId: 0 is root", NULL },
 	{ "{\"security\":{\"groupId\":0,\"runAsNonRoot\":false}}", "security.groupId: 0 is out of range", NULL },
 	{ "{\"security\":{\"userId\":4294967295}}", "security.userId: 4294967295 is out of range", NULL },
-	{ "{\"security\":{\"seccompProfile\":\"defualt\"}}", "security.seccompProfile: \"defualt\" is no system call filter", "default, strict" },
+	{ "{\"security\":{\"seccompProfile\":\"defualt\"}}", "security.seccompProfile: \"defualt\" is no system call filter",
+	  "default, strict" },
 	{ "{\"security\":{\"seccompProfile\":[]}}", "is an empty list", "none" },
 	{ "{\"security\":{\"seccompProfile\":null}}", "must be a string, but is null", NULL },
 	{ "{\"security\":{\"seccompProfile\":[\"strict\",7]}}", "security.seccompProfile[1]: must be a string", NULL },
@@ -123,7 +128,8 @@ static void test_accepted(void **state)
 		" {\"$schema\":\"https://x\",\"schemaVersion\":1} \n",
 		"{\"isolationLevel\":\"wasm\"}",
 		"{\"allowNetwork\":false,\"allowedHosts\":[]}",
-		"{\"allowedHosts\":[\"x.org\",\"*.x.org:443\",\"192.0.2.1:1\",\"[2001:db8::1]:65535\",\"localhost\",\"a_b.org\",\"1.x\"]}",
+		"{\"allowedHosts\":[\"x.org\",\"*.x.org:443\",\"192.0.2.1:1\",\"[2001:db8::1]:65535\",\"localhost\",\"a_b.org\","
+		"\"1.x\"]}",
 		"{\"allowedReadPaths\":[\"@system\",\".\",\"~\",\"~/x\",\"/\",\"./@x\",\"ü\"],\"deniedPaths\":[\"@credentials\"]}",
 		"{\"environment\":{\"_a1\":\"=\\n\\\"\"},\"passEnvironment\":[\"TERM\"]}",
 		"{\"resourceLimits\":{\"maxCpuSeconds\":null,\"maxOutputBytes\":0,\"maxMemoryMB\":1048576}}",
@@ -170,13 +176,17 @@ static void test_bounds(void **state)
 static void test_round_trip(void **state)
 {
 	(void)state;
-	static const char full[] =
-		"{\"isolationLevel\":\"vm\",\"allowNetwork\":true,\"allowedHosts\":[\"X.org\"],\"allowedReadPaths\":[\"@system\",\"ü\\u0001\"],"
-		"\"allowedWritePaths\":[],\"deniedPaths\":[\"@credentials\"],\"workingDirectory\":\"/w\",\"environment\":{\"B\":\"\",\"A\":\"=\"},"
-		"\"passEnvironment\":[\"TERM\"],\"allowedCommands\":[],\"blockedCommands\":[\"rm\"],\"resourceLimits\":{\"maxCpuSeconds\":null,"
-		"\"maxMemoryMB\":4,\"maxDiskMB\":1,\"timeoutMs\":1,\"maxProcesses\":1,\"maxFileDescriptors\":3,\"maxOutputBytes\":0},"
-		"\"security\":{\"dropCapabilities\":true,\"runAsNonRoot\":false,\"userId\":0,\"groupId\":null,\"readOnlyRootFilesystem\":true,"
-		"\"noNewPrivileges\":false,\"seccompProfile\":[\"strict\",\"a/b\"]}}";
+	static const char full[] = "{\"isolationLevel\":\"vm\",\"allowNetwork\":true,\"allowedHosts\":[\"X.org\"],"
+				   "\"allowedReadPaths\":[\"@system\",\"ü\\u0001\"],"
+				   "\"allowedWritePaths\":[],\"deniedPaths\":[\"@credentials\"],\"workingDirectory\":\"/"
+				   "w\",\"environment\":{\"B\":\"\",\"A\":\"=\"},"
+				   "\"passEnvironment\":[\"TERM\"],\"allowedCommands\":[],\"blockedCommands\":[\"rm\"],"
+				   "\"resourceLimits\":{\"maxCpuSeconds\":null,"
+				   "\"maxMemoryMB\":4,\"maxDiskMB\":1,\"timeoutMs\":1,\"maxProcesses\":1,\"maxFileDescriptors\":3,"
+				   "\"maxOutputBytes\":0},"
+				   "\"security\":{\"dropCapabilities\":true,\"runAsNonRoot\":false,\"userId\":0,\"groupId\":null,"
+				   "\"readOnlyRootFilesystem\":true,"
+				   "\"noNewPrivileges\":false,\"seccompProfile\":[\"strict\",\"a/b\"]}}";
 	autoclean(policy_done) struct policy first = { 0 };
 	autoclean(policy_done) struct policy second = { 0 };
 	autoclean(buf_done) struct buf one = BUF_MAX(1 << 16);
@@ -290,8 +300,8 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_accepted), cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_schema), cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_refused),    cmocka_unit_test(test_accepted), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_schema),   cmocka_unit_test(test_profiles),
 		cmocka_unit_test(test_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,10 +48,11 @@ static int remove_tree(void **state)
 	return fd_remove_tree(-100 /* AT_FDCWD */, tree);
 }
 
-static const char *const paths[] = { "a",     "a/b",  "a/b/c",      "a-b",      "d",          "l",     "l/c",   "d/up",   "d/up/b/..", "a/../a/b/",
-				     "a//b/.", "./d/", "d/self/a/b", "a/missing", "l/missing/x", "~/a-b", "~",     ".",      "d/../l/c",  "/" };
-static const char *const hosts[] = { "x.org",     "www.x.org", "*.x.org",   "*.www.x.org", "x.org:443", "*.x.org:443",
-				     "www.x.org:80", "Y.org",   "192.0.2.1", "[::1]",       "[0:0::1]:443", "*.org" };
+static const char *const paths[] = { "a",           "a/b",       "a/b/c",     "a-b",    "d",        "l",          "l/c",
+				     "d/up",        "d/up/b/..", "a/../a/b/", "a//b/.", "./d/",     "d/self/a/b", "a/missing",
+				     "l/missing/x", "~/a-b",     "~",         ".",      "d/../l/c", "/" };
+static const char *const hosts[] = { "x.org",        "www.x.org", "*.x.org",   "*.www.x.org", "x.org:443",    "*.x.org:443",
+				     "www.x.org:80", "Y.org",     "192.0.2.1", "[::1]",       "[0:0::1]:443", "*.org" };
 static const char *const commands[] = { "git", "make", "sh", "/bin/sh" };
 static const char *const pairs[] = { "A=1", "A=2", "B=1", "A1=x", "C=" };
 static const char *const names[] = { "A", "B", "TERM" };
@@ -300,8 +301,8 @@ static void test_order(void **state)
 /* ---- what the sets mean, asked point by point ---- */
 
 /* Every place of the small world, and one below each. */
-static const char *const points[] = { "",      "/a",      "/a/b",   "/a/b/c", "/a/b/c/x", "/a/missing", "/a/b/missing/x",
-				      "/a-b",  "/a-b/x",  "/d",     "/d/x",   "/x",       "/a/x",       "/a/b/x" };
+static const char *const points[] = { "",     "/a",     "/a/b", "/a/b/c", "/a/b/c/x", "/a/missing", "/a/b/missing/x",
+				      "/a-b", "/a-b/x", "/d",   "/d/x",   "/x",       "/a/x",       "/a/b/x" };
 
 static bool in(const struct strv *set, const char *path)
 {
@@ -387,7 +388,8 @@ static const struct {
 	const char *excess; /* NULL: a is within b */
 } orders[] = {
 	{ "{\"isolationLevel\":\"container\"}", "{\"isolationLevel\":\"process\"}", NULL },
-	{ "{\"isolationLevel\":\"process\"}", "{\"isolationLevel\":\"container\"}", "isolationLevel: process is weaker than container" },
+	{ "{\"isolationLevel\":\"process\"}", "{\"isolationLevel\":\"container\"}",
+	  "isolationLevel: process is weaker than container" },
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":256}}", "{\"resourceLimits\":{\"maxMemoryMB\":256}}", NULL },
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":512}}", "{\"resourceLimits\":{\"maxMemoryMB\":256}}",
 	  "resourceLimits.maxMemoryMB: 512 is more than 256" },
@@ -397,7 +399,8 @@ static const struct {
 	{ "{}", "{\"resourceLimits\":{\"timeoutMs\":5}}", "resourceLimits.timeoutMs: is left open, where there is a ceiling" },
 	{ "{\"allowNetwork\":true}", "{\"allowNetwork\":false}", "allowNetwork: every host, where no network is allowed" },
 	{ "{\"allowNetwork\":false}", "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"]}", NULL },
-	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"www.x.org:443\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"*.X.org\"]}", NULL },
+	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"www.x.org:443\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"*.X.org\"]}",
+	  NULL },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"*.x.org\"]}",
 	  "allowedHosts: x.org is not among the allowed hosts" },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"notx.org\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"*.x.org\"]}",
@@ -413,11 +416,13 @@ static const struct {
 	  "allowedWritePaths: /x is not within what may be written" },
 	{ "{\"allowedReadPaths\":[\"/x\"]}", "{\"allowedReadPaths\":[\"/x\"],\"deniedPaths\":[\"/x/key\"]}",
 	  "deniedPaths: /x/key has to stay denied" },
-	{ "{\"allowedReadPaths\":[\"/x\"],\"deniedPaths\":[\"/x/key\"]}", "{\"allowedReadPaths\":[\"/x\"],\"deniedPaths\":[\"/x/key\"]}", NULL },
+	{ "{\"allowedReadPaths\":[\"/x\"],\"deniedPaths\":[\"/x/key\"]}",
+	  "{\"allowedReadPaths\":[\"/x\"],\"deniedPaths\":[\"/x/key\"]}", NULL },
 	{ "{\"allowedReadPaths\":[\"/x/a\"]}", "{\"allowedReadPaths\":[\"/x\"],\"deniedPaths\":[\"/x/key\"]}", NULL },
 	{ "{\"allowedReadPaths\":[\"/x/key/a\"]}", "{\"allowedReadPaths\":[\"/x\"],\"deniedPaths\":[\"/x/key\"]}",
 	  "deniedPaths: /x/key/a is denied" },
-	{ "{\"environment\":{\"K\":\"secret\"}}", "{\"environment\":{\"K\":\"other\"}}", "environment: K is not allowed with this value" },
+	{ "{\"environment\":{\"K\":\"secret\"}}", "{\"environment\":{\"K\":\"other\"}}",
+	  "environment: K is not allowed with this value" },
 	{ "{\"allowedCommands\":[]}", "{\"allowedCommands\":[\"git\"]}", NULL },
 	{ "{\"allowedCommands\":[\"git\",\"rm\"]}", "{\"allowedCommands\":[\"git\"]}", "allowedCommands: rm is not allowed" },
 	{ "{\"blockedCommands\":[\"rm\"]}", "{\"blockedCommands\":[]}", NULL },
@@ -453,7 +458,8 @@ static void test_meets(void **state)
 	static const struct {
 		const char *a, *b, *met;
 	} rows[] = {
-		{ "{\"allowedHosts\":[\"x.org\"]}", "{\"allowedHosts\":[\"y.org\"]}", "{\"schemaVersion\":1,\"allowNetwork\":false}" },
+		{ "{\"allowedHosts\":[\"x.org\"]}", "{\"allowedHosts\":[\"y.org\"]}",
+		  "{\"schemaVersion\":1,\"allowNetwork\":false}" },
 		{ "{\"allowedHosts\":[\"*.x.org\"]}", "{\"allowedHosts\":[\"www.x.org\",\"*.a.x.org:1\",\"x.org\"]}",
 		  "{\"schemaVersion\":1,\"allowedHosts\":[\"*.a.x.org:1\",\"www.x.org\"]}" },
 		{ "{\"allowedHosts\":[\"*.x.org:443\"]}", "{\"allowedHosts\":[\"www.x.org\"]}",
@@ -461,12 +467,14 @@ static void test_meets(void **state)
 		/* A ceiling on reading holds writing, too. */
 		{ "{\"allowedReadPaths\":[\"/a\"]}", "{\"allowedReadPaths\":[\"/c\"],\"allowedWritePaths\":[\"/a/w\",\"/b\"]}",
 		  "{\"schemaVersion\":1,\"allowedReadPaths\":[],\"allowedWritePaths\":[\"/a/w\"]}" },
-		{ "{\"allowedCommands\":[\"a\"]}", "{\"allowedCommands\":[\"b\"]}", "{\"schemaVersion\":1,\"allowedCommands\":[]}" },
+		{ "{\"allowedCommands\":[\"a\"]}", "{\"allowedCommands\":[\"b\"]}",
+		  "{\"schemaVersion\":1,\"allowedCommands\":[]}" },
 		{ "{\"security\":{\"seccompProfile\":[\"default\",\"/f.json\"]}}", "{\"security\":{\"seccompProfile\":\"strict\"}}",
 		  "{\"schemaVersion\":1,\"security\":{\"seccompProfile\":[\"/f.json\",\"strict\"]}}" },
 		{ "{\"security\":{\"userId\":1000}}", "{\"security\":{\"userId\":2000}}",
 		  "{\"schemaVersion\":1,\"security\":{\"userId\":2000}}" },
-		{ "{\"workingDirectory\":\"/b\"}", "{\"workingDirectory\":\"/a\"}", "{\"schemaVersion\":1,\"workingDirectory\":\"/a\"}" },
+		{ "{\"workingDirectory\":\"/b\"}", "{\"workingDirectory\":\"/a\"}",
+		  "{\"schemaVersion\":1,\"workingDirectory\":\"/a\"}" },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		autoclean(policy_done) struct policy a = layer(rows[i].a);
@@ -503,12 +511,12 @@ static void test_unresolved(void **state)
 static void test_overlay(void **state)
 {
 	(void)state;
-	autoclean(policy_done) struct policy base =
-		layer("{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"],\"allowedReadPaths\":[\"/a\"],\"environment\":{\"A\":\"1\",\"B\":\"1\"},"
-		      "\"allowedCommands\":[\"a\"],\"blockedCommands\":[\"a\"]}");
-	autoclean(policy_done) struct policy over =
-		layer("{\"allowNetwork\":false,\"allowedReadPaths\":[\"/b\",\"/a\"],\"environment\":{\"B\":\"2\"},\"allowedCommands\":[\"b\"],"
-		      "\"blockedCommands\":[\"b\"],\"workingDirectory\":\"/w\"}");
+	autoclean(policy_done) struct policy base = layer("{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"],"
+							  "\"allowedReadPaths\":[\"/a\"],\"environment\":{\"A\":\"1\",\"B\":\"1\"},"
+							  "\"allowedCommands\":[\"a\"],\"blockedCommands\":[\"a\"]}");
+	autoclean(policy_done) struct policy over = layer("{\"allowNetwork\":false,\"allowedReadPaths\":[\"/b\",\"/"
+							  "a\"],\"environment\":{\"B\":\"2\"},\"allowedCommands\":[\"b\"],"
+							  "\"blockedCommands\":[\"b\"],\"workingDirectory\":\"/w\"}");
 	assert_int_equal(policy_overlay(&base, &over, NULL), 0);
 	assert_false(base.allow_network);
 	assert_int_equal(base.allowed_hosts.n, 0);
@@ -525,8 +533,8 @@ static void test_overlay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_meet),   cmocka_unit_test(test_greatest), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_points), cmocka_unit_test(test_exact),    cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_meet),   cmocka_unit_test(test_greatest),   cmocka_unit_test(test_order),
+		cmocka_unit_test(test_points), cmocka_unit_test(test_exact),      cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_meets),  cmocka_unit_test(test_unresolved), cmocka_unit_test(test_overlay),
 	};
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);

@@ -41,8 +41,8 @@ static void put(const char *name, const char *text)
 static int make_world(void **state)
 {
 	(void)state;
-	static const char *const dirs[] = { "home", "home/proj", "home/proj/.git", "home/proj/sub", "home/plain", "home/plain/in", "etc", "other", ".git",
-					    "home/.ssh" };
+	static const char *const dirs[] = { "home",          "home/proj", "home/proj/.git", "home/proj/sub", "home/plain",
+					    "home/plain/in", "etc",       "other",          ".git",          "home/.ssh" };
 	snprintf(world, sizeof world, "/tmp/cordon-resolve-XXXXXX");
 	assert_non_null(mkdtemp(world));
 	for (size_t i = 0; i < COUNT_OF(dirs); i++)
@@ -169,9 +169,11 @@ static void test_layers(void **state)
 {
 	(void)state;
 	autoclean(run_done) struct run r = in_project("home/proj");
-	put("etc/user.json", "{\"resourceLimits\":{\"maxMemoryMB\":300,\"maxCpuSeconds\":31},\"environment\":{\"A\":\"user\",\"B\":\"user\"}}");
+	put("etc/user.json",
+	    "{\"resourceLimits\":{\"maxMemoryMB\":300,\"maxCpuSeconds\":31},\"environment\":{\"A\":\"user\",\"B\":\"user\"}}");
 	put("etc/one.json", "{\"resourceLimits\":{\"maxMemoryMB\":400},\"environment\":{\"A\":\"one\"}}");
-	put("etc/two.json", "{\"resourceLimits\":{\"maxMemoryMB\":500,\"maxProcesses\":11},\"allowedReadPaths\":[\"data\",\"~/plain\"]}");
+	put("etc/two.json",
+	    "{\"resourceLimits\":{\"maxMemoryMB\":500,\"maxProcesses\":11},\"allowedReadPaths\":[\"data\",\"~/plain\"]}");
 	r.from.user_file = at("etc/user.json");
 	strv_add(&r.profiles, at("etc/one.json"));
 	strv_add(&r.profiles, "build");
@@ -341,20 +343,25 @@ static const struct {
 } ceilings[] = {
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":128}}", "{}", NULL }, /* only the profile is above it: cut */
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":128}}", "{\"resourceLimits\":{\"maxMemoryMB\":100}}", NULL },
-	{ "{\"resourceLimits\":{\"maxMemoryMB\":128}}", "{\"resourceLimits\":{\"maxMemoryMB\":129}}", "resourceLimits.maxMemoryMB: 129 is more than 128" },
+	{ "{\"resourceLimits\":{\"maxMemoryMB\":128}}", "{\"resourceLimits\":{\"maxMemoryMB\":129}}",
+	  "resourceLimits.maxMemoryMB: 129 is more than 128" },
 	{ "{\"allowNetwork\":false}", "{\"allowNetwork\":true}", "allowNetwork: every host, where no network" },
 	{ "{\"allowNetwork\":true}", "{\"allowNetwork\":true}", NULL },
 	{ "{\"isolationLevel\":\"container\"}", "{\"isolationLevel\":\"process\"}", "isolationLevel: process is weaker" },
 	{ "{\"isolationLevel\":\"container\"}", "{}", NULL },
 	{ "{\"allowedWritePaths\":[\"~/proj\"]}", "{\"allowedWritePaths\":[\"~/other\"]}", "is not within what may be written" },
 	{ "{\"allowedWritePaths\":[\"~/proj\"]}", "{\"allowedWritePaths\":[\"sub\"]}", NULL },
-	{ "{\"allowedWritePaths\":[\"~/proj\"]}", "{\"allowedWritePaths\":[\"../../link/../home/plain\"]}", "is not within what may be written" },
+	{ "{\"allowedWritePaths\":[\"~/proj\"]}", "{\"allowedWritePaths\":[\"../../link/../home/plain\"]}",
+	  "is not within what may be written" },
 	{ "{\"deniedPaths\":[\"~/.ssh\"]}", "{\"allowedReadPaths\":[\"~\"]}", NULL }, /* carved out */
 	{ "{\"deniedPaths\":[\"~/.ssh\"]}", "{\"allowedReadPaths\":[\"~/.ssh/id\"]}", "is denied" },
-	{ "{\"deniedPaths\":[\"~/.ssh\"],\"blockedCommands\":[\"a\"]}", "{\"deniedPaths\":[\"~/x\"],\"blockedCommands\":[\"b\"]}", NULL },
+	{ "{\"deniedPaths\":[\"~/.ssh\"],\"blockedCommands\":[\"a\"]}", "{\"deniedPaths\":[\"~/x\"],\"blockedCommands\":[\"b\"]}",
+	  NULL },
 	{ "{\"security\":{\"noNewPrivileges\":true}}", "{\"security\":{\"noNewPrivileges\":false}}", "security.noNewPrivileges" },
-	{ "{\"security\":{\"seccompProfile\":\"default\"}}", "{\"security\":{\"seccompProfile\":\"none\"}}", "the filter default is missing" },
-	{ "{\"passEnvironment\":[\"TERM\"]}", "{\"passEnvironment\":[\"TERM\",\"SSH_AUTH_SOCK\"]}", "SSH_AUTH_SOCK is not allowed" },
+	{ "{\"security\":{\"seccompProfile\":\"default\"}}", "{\"security\":{\"seccompProfile\":\"none\"}}",
+	  "the filter default is missing" },
+	{ "{\"passEnvironment\":[\"TERM\"]}", "{\"passEnvironment\":[\"TERM\",\"SSH_AUTH_SOCK\"]}",
+	  "SSH_AUTH_SOCK is not allowed" },
 };
 
 static void test_ceiling(void **state)
@@ -407,8 +414,9 @@ static void test_project_narrows(void **state)
 	(void)state;
 	autoclean(run_done) struct run r = in_project("home/proj/sub");
 	r.from.project_start = r.place.cwd;
-	put("home/proj/.cordon.json", "{\"resourceLimits\":{\"maxMemoryMB\":100,\"maxCpuSeconds\":1000},\"allowNetwork\":true,"
-				      "\"workingDirectory\":\"/\",\"allowedWritePaths\":[\"sub/out\",\"/etc\"],\"deniedPaths\":[\"secret\"]}");
+	put("home/proj/.cordon.json",
+	    "{\"resourceLimits\":{\"maxMemoryMB\":100,\"maxCpuSeconds\":1000},\"allowNetwork\":true,"
+	    "\"workingDirectory\":\"/\",\"allowedWritePaths\":[\"sub/out\",\"/etc\"],\"deniedPaths\":[\"secret\"]}");
 	assert_resolves(&r);
 	assert_int_equal(r.got.limits[LIMIT_MEMORY_MB], 100);
 	assert_int_equal(r.got.limits[LIMIT_CPU_SECONDS], 30);
@@ -446,10 +454,14 @@ static void test_project_search(void **state)
 		const char *file, *start;
 		bool found;
 	} rows[] = {
-		{ "home/proj/.cordon.json", "home/proj/sub", true },  { "home/.cordon.json", "home/proj/sub", false },
-		{ "home/.cordon.json", "home", true },                { ".cordon.json", "home/plain/in", false },
-		{ "home/plain/.cordon.json", "home/plain/in", false }, { "home/plain/.cordon.json", "home/plain", true },
-		{ "home/proj/.cordon.json", "link/sub", true },        { ".cordon.json", "other", true },
+		{ "home/proj/.cordon.json", "home/proj/sub", true },
+		{ "home/.cordon.json", "home/proj/sub", false },
+		{ "home/.cordon.json", "home", true },
+		{ ".cordon.json", "home/plain/in", false },
+		{ "home/plain/.cordon.json", "home/plain/in", false },
+		{ "home/plain/.cordon.json", "home/plain", true },
+		{ "home/proj/.cordon.json", "link/sub", true },
+		{ ".cordon.json", "other", true },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		autoclean(run_done) struct run r = in_project(rows[i].start);
@@ -488,10 +500,18 @@ static void test_project_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_default),       cmocka_unit_test(test_credentials),    cmocka_unit_test(test_layers),
-		cmocka_unit_test(test_directory),     cmocka_unit_test(test_deny),           cmocka_unit_test(test_check),
-		cmocka_unit_test(test_user_file),     cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_ceiling),
-		cmocka_unit_test(test_ceiling_file),  cmocka_unit_test(test_project_narrows), cmocka_unit_test(test_project_search),
+		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_directory),
+		cmocka_unit_test(test_deny),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_user_file),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_ceiling),
+		cmocka_unit_test(test_ceiling_file),
+		cmocka_unit_test(test_project_narrows),
+		cmocka_unit_test(test_project_search),
 		cmocka_unit_test(test_project_hostile),
 	};
 	return cmocka_run_group_tests(tests, make_world, remove_world);
