@@ -128,8 +128,8 @@ static void test_accepted(void **state)
 		" {\"$schema\":\"https://x\",\"schemaVersion\":1} \n",
 		"{\"isolationLevel\":\"wasm\"}",
 		"{\"allowNetwork\":false,\"allowedHosts\":[]}",
-		"{\"allowedHosts\":[\"x.org\",\"*.x.org:443\",\"192.0.2.1:1\",\"[2001:db8::1]:65535\",\"localhost\",\"a_b.org\","
-		"\"1.x\"]}",
+		"{\"allowedHosts\":[\"x.org\",\"*.x.org:443\",\"192.0.2.1:1\"]}",
+		"{\"allowedHosts\":[\"[2001:db8::1]:65535\",\"localhost\",\"a_b.org\",\"1.x\"]}",
 		"{\"allowedReadPaths\":[\"@system\",\".\",\"~\",\"~/x\",\"/\",\"./@x\",\"ü\"],\"deniedPaths\":[\"@credentials\"]}",
 		"{\"environment\":{\"_a1\":\"=\\n\\\"\"},\"passEnvironment\":[\"TERM\"]}",
 		"{\"resourceLimits\":{\"maxCpuSeconds\":null,\"maxOutputBytes\":0,\"maxMemoryMB\":1048576}}",
