@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define MOST_ROWS 24
-#define MOST_WORDS 64
+#define MOST_WORDS 4096
 
 struct row {
 	const char *name;
