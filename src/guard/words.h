@@ -45,6 +45,7 @@ struct simple_command {
 	size_t pipe_from, pipe_to;
 	size_t scope;              /* the subshell that it runs in */
 	bool background;
+	bool substituted;          /* stands inside of $(…), `…`, <(…) */
 	bool maybe;                /* only some shells read this as a command */
 };
 
@@ -79,7 +80,7 @@ static inline const char *words_least(const struct word *w)
 	return w->least ? w->least : w->text;
 }
 
-/* The words of the first simple command of a shell line that has any, for those who only want to know what kind of job
- * it is (the estimator). Undecided words are given as they are written. Commands of substitutions do not count. An empty
- * vector when there is none. */
+/* The words of the first simple command of a shell line that does a job (cd, export and the like prepare one), for those
+ * who only want to know what kind of job it is: the estimator. Undecided words are given as they are written. Commands of
+ * substitutions do not count. An empty vector when there is none. */
 int words_first_command(const char *line, struct strv *ret_argv, struct err *e);

@@ -64,7 +64,7 @@ int words_add_word(struct parser *p, struct word **list, size_t *count, struct w
 	struct word *bigger = NULL;
 	int result = 0;
 	if (++p->out->word_count > WORDS_MAX_WORDS)
-		result = words_fail(p, "it has too many words");
+		result = words_limit(p, "it has too many words");
 	else if (!(bigger = grow(*list, *count, sizeof **list)))
 		result = err_nomem(p->e);
 	if (result < 0) {
@@ -81,13 +81,14 @@ int words_add_command(struct parser *p, struct simple_command *take)
 {
 	struct script *s = p->out;
 	if (s->count >= WORDS_MAX_COMMANDS)
-		return words_fail(p, "it has too many commands");
+		return words_limit(p, "it has too many commands");
 	struct simple_command *bigger = grow(s->commands, s->count, sizeof *bigger);
 	if (!bigger)
 		return err_nomem(p->e);
 	s->commands = bigger;
 	take->scope = p->scope;
 	take->maybe = p->maybe > 0;
+	take->substituted = p->nest > 0;
 	s->commands[s->count++] = *take;
 	*take = (struct simple_command){ 0 };
 	return 0;
@@ -116,7 +117,7 @@ int words_add_assignment(struct parser *p, const char *name, size_t name_length,
 {
 	struct script *s = p->out;
 	if (s->assignment_count >= WORDS_MAX_WORDS)
-		return words_fail(p, "it has too many assignments");
+		return words_limit(p, "it has too many assignments");
 	struct assignment *bigger = grow(s->assignments, s->assignment_count, sizeof *bigger);
 	if (!bigger)
 		return err_nomem(p->e);
