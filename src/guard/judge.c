@@ -140,8 +140,10 @@ static int check_lists(const struct call *c)
 	const char *program = words_least(&c->words[0]);
 	if (is_on_list(&p->blocked_commands, program))
 		return judge_find(c, GUARD_DENY, RULE_BLOCKED, c->name);
-	bool shells_own = c->frame->shell && !strchr(program, '/') && (unwrap_is_builtin(program) || is_function(c->frame->script, program));
-	if (!(p->set & POLICY_BIT(FIELD_ALLOWED_COMMANDS)) || shells_own || c->command->maybe || is_on_list(&p->allowed_commands, program))
+	bool shells_own =
+		c->frame->shell && !strchr(program, '/') && (unwrap_is_builtin(program) || is_function(c->frame->script, program));
+	if (!(p->set & POLICY_BIT(FIELD_ALLOWED_COMMANDS)) || shells_own || c->command->maybe ||
+	    is_on_list(&p->allowed_commands, program))
 		return 0;
 	return judge_find(c, GUARD_DENY, RULE_NOT_ALLOWED, c->name);
 }
@@ -195,7 +197,9 @@ static int judge_commands(struct judge *j, struct frame *f)
 	bool any = false;
 	for (size_t i = 0; i < f->script->count && !judge_settled(j); i++) {
 		const struct simple_command *command = &f->script->commands[i];
-		struct call c = { .judge = j, .frame = f, .index = i, .command = command, .words = command->words, .count = command->count };
+		struct call c = {
+			.judge = j, .frame = f, .index = i, .command = command, .words = command->words, .count = command->count
+		};
 		f->downloaded = false;
 		TRY(places_check_command(&c));
 		TRY(judge_words(&c, command->words, command->count));

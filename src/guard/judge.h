@@ -53,7 +53,7 @@ struct call {
 int judge_text(const struct call *c, const char *text, bool known, enum input input);
 int judge_words(const struct call *from, const struct word *words, size_t count);
 int judge_find(const struct call *c, enum guard_result result, enum rule rule, const char *detail);
-bool judge_settled(const struct judge *j); /* denied: nothing can change that */
+bool judge_settled(const struct judge *j);          /* denied: nothing can change that */
 void *judge_scratch(struct judge *j, void *memory); /* keeps memory; NULL: there was none */
 bool judge_downloads(const struct call *c, const struct word *w);
 enum input judge_input(const struct call *c);
@@ -84,4 +84,4 @@ bool places_is_critical(const char *path);
 /* The directory that relative words of this call mean: "" when it is not known, NULL when it is the working directory. */
 const char *places_directory(const struct call *c);
 int places_change_directory(const struct call *c); /* cd, pushd */
-int places_check_command(const struct call *c); /* deniedPaths, allowedWritePaths, and rules on redirections */
+int places_check_command(const struct call *c);    /* deniedPaths, allowedWritePaths, and rules on redirections */

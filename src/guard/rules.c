@@ -112,8 +112,7 @@ static enum match assigned_system(const struct call *c, const char *variable)
 		return MATCH_MAYBE;
 	for (size_t i = 0; i < s->assignment_count; i++) {
 		const struct word *value = &s->assignments[i].value;
-		if (strcmp(s->assignments[i].name, variable) == 0 &&
-		    is_system(c, words_least(value), value->home, value->globbed))
+		if (strcmp(s->assignments[i].name, variable) == 0 && is_system(c, words_least(value), value->home, value->globbed))
 			return MATCH_MAYBE;
 	}
 	return MATCH_NO;
@@ -240,7 +239,8 @@ static enum match match_move(const struct call *c)
 static enum match match_disk(const struct call *c)
 {
 	enum match found = MATCH_NO;
-	bool lists = guard_names_have("fdisk sfdisk gdisk sgdisk parted", c->name) && has_word(c, "-l --list -p --print print -d --dump");
+	bool lists = guard_names_have("fdisk sfdisk gdisk sgdisk parted", c->name) &&
+		     has_word(c, "-l --list -p --print print -d --dump");
 	struct operands o = OPERANDS(c);
 	for (const struct word *w; !lists && (w = next_operand(&o));) {
 		enum match match = w->known ? device_text(c, w, w->text) : MATCH_MAYBE;
@@ -263,7 +263,8 @@ static enum match match_dd(const struct call *c)
 /* What tee, cp and the like write: every operand, or the last one, or the value of -t. */
 static enum match written(const struct call *c, enum match (*is_bad)(const struct call *c, const struct word *w))
 {
-	bool all = guard_names_have("tee shred truncate wipe scrub", c->name) || has_option(c, "t", "target-directory") == MATCH_YES;
+	bool all =
+		guard_names_have("tee shred truncate wipe scrub", c->name) || has_option(c, "t", "target-directory") == MATCH_YES;
 	enum match found = MATCH_NO;
 	size_t count, seen = 0;
 	last_operand(c, &count);
@@ -323,7 +324,8 @@ static enum match match_init(const struct call *c)
 
 static enum match match_systemctl(const struct call *c)
 {
-	bool stops = has_word(c, "poweroff reboot halt kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate emergency rescue isolate exit");
+	bool stops = has_word(c, "poweroff reboot halt kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate "
+				 "emergency rescue isolate exit");
 	return stops ? MATCH_YES : MATCH_NO;
 }
 
@@ -340,7 +342,8 @@ static enum match match_socat(const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++) {
 		const char *text = words_least(&c->words[i]);
-		if (strncasecmp(text, "exec:", 5) == 0 || strncasecmp(text, "system:", 7) == 0 || strncasecmp(text, "shell:", 6) == 0)
+		if (strncasecmp(text, "exec:", 5) == 0 || strncasecmp(text, "system:", 7) == 0 ||
+		    strncasecmp(text, "shell:", 6) == 0)
 			return MATCH_YES;
 	}
 	return MATCH_NO;
@@ -360,7 +363,8 @@ static enum match match_sysctl(const struct call *c)
 static enum match match_mount(const struct call *c)
 {
 	struct operands o = OPERANDS(c);
-	bool shows = has_word(c, "--help --version -V --show --list -l") || (strcmp(c->name, "losetup") == 0 && has_word(c, "-a --all -j"));
+	bool shows = has_word(c, "--help --version -V --show --list -l") ||
+		     (strcmp(c->name, "losetup") == 0 && has_word(c, "-a --all -j"));
 	if (shows || c->count == 1)
 		return MATCH_NO;
 	return next_operand(&o) || has_option(c, "aDdf", "all") == MATCH_YES ? MATCH_YES : MATCH_NO;

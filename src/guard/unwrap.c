@@ -239,7 +239,8 @@ static const struct simple_command *printing(const struct call *c)
 	if (!command->reads_pipe || command->pipe_to == 0 || command->pipe_to > c->frame->script->count)
 		return NULL;
 	const struct simple_command *from = &c->frame->script->commands[command->pipe_to - 1];
-	bool prints = from->count && from->words[0].known && guard_names_have("echo printf find ls", path_base(from->words[0].text));
+	bool prints =
+		from->count && from->words[0].known && guard_names_have("echo printf find ls", path_base(from->words[0].text));
 	return prints ? from : NULL;
 }
 
@@ -269,7 +270,8 @@ static int judge_printed(const struct call *c)
 {
 	const struct simple_command *from = printing(c);
 	autoclean(buf_done) struct buf text = BUF_MAX(2 * WORDS_MAX_TEXT);
-	bool plain = from && c->command->pipe_to - c->command->pipe_from == 1 && guard_names_have("echo printf", from->words[0].text);
+	bool plain =
+		from && c->command->pipe_to - c->command->pipe_from == 1 && guard_names_have("echo printf", from->words[0].text);
 	for (size_t i = 1; plain && i < from->count; i++) {
 		const struct word *w = &from->words[i];
 		plain = w->known && !w->globbed && !strpbrk(w->text, "\\%");

@@ -370,7 +370,8 @@ int words_parse(const char *text, struct script *ret, struct err *e)
 /* cd, export and the like prepare the job; they are not it. */
 static bool prepares(const struct simple_command *c)
 {
-	static const char *const names[] = { "cd", "pushd", "export", "set", "unset", "umask", "ulimit", "source", ".", ":", "trap", "shopt" };
+	static const char *const names[] = { "cd",     "pushd",  "export", "set", "unset", "umask",
+					     "ulimit", "source", ".",      ":",   "trap",  "shopt" };
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (strcmp(c->words[0].text, names[i]) == 0)
 			return true;

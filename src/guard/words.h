@@ -21,15 +21,15 @@
 #define WORDS_MAX_COMMANDS (1U << 15)
 
 struct word {
-	char *text;     /* after quote removal; for an undecided part, its source text */
-	char *least;    /* the same if every undecided part were empty or its ${X:-default}; NULL when known */
-	char *variable; /* the whole word is one plain variable: its name; else NULL */
-	bool known;     /* the text is exactly what the program will see, but for globs and ~ */
-	bool globbed;   /* holds an unquoted * ? [ */
-	bool home;      /* starts with an unquoted ~ or with $HOME: text or least starts with ~ */
-	bool wild;      /* braces or extended globs make anything of it */
-	bool split;     /* an unquoted expansion may make several words, or none, of it */
-	bool tail_known; /* not known, but what follows its last slash is */
+	char *text;                  /* after quote removal; for an undecided part, its source text */
+	char *least;                 /* the same if every undecided part were empty or its ${X:-default}; NULL when known */
+	char *variable;              /* the whole word is one plain variable: its name; else NULL */
+	bool known;                  /* the text is exactly what the program will see, but for globs and ~ */
+	bool globbed;                /* holds an unquoted * ? [ */
+	bool home;                   /* starts with an unquoted ~ or with $HOME: text or least starts with ~ */
+	bool wild;                   /* braces or extended globs make anything of it */
+	bool split;                  /* an unquoted expansion may make several words, or none, of it */
+	bool tail_known;             /* not known, but what follows its last slash is */
 	size_t subst_from, subst_to; /* commands of its substitutions; none when both are equal */
 };
 
@@ -40,13 +40,13 @@ struct simple_command {
 	size_t redirect_count;
 	struct word *redirects_in; /* sources of < <> */
 	size_t input_count;
-	size_t here;               /* 1 + index of the here-document or here-string that is its stdin; 0: none */
-	bool reads_pipe;           /* its stdin is the output of the commands pipe_from ≤ i < pipe_to */
+	size_t here;     /* 1 + index of the here-document or here-string that is its stdin; 0: none */
+	bool reads_pipe; /* its stdin is the output of the commands pipe_from ≤ i < pipe_to */
 	size_t pipe_from, pipe_to;
-	size_t scope;              /* the subshell that it runs in */
+	size_t scope; /* the subshell that it runs in */
 	bool background;
-	bool substituted;          /* stands inside of $(…), `…`, <(…) */
-	bool maybe;                /* only some shells read this as a command */
+	bool substituted; /* stands inside of $(…), `…`, <(…) */
+	bool maybe;       /* only some shells read this as a command */
 };
 
 struct assignment {
@@ -61,10 +61,10 @@ struct script {
 	size_t here_count;
 	struct assignment *assignments; /* X=…, in front of commands too, and the words of `for X in …` */
 	size_t assignment_count;
-	size_t *scopes;         /* each subshell's parent; scope 0 is the script */
+	size_t *scopes; /* each subshell's parent; scope 0 is the script */
 	size_t scope_count;
-	struct strv functions;  /* names defined in it, sorted */
-	bool fork_bomb;         /* a function that pipes into itself or runs itself in the background, in any name */
+	struct strv functions; /* names defined in it, sorted */
+	bool fork_bomb;        /* a function that pipes into itself or runs itself in the background, in any name */
 	size_t word_count;
 };
 

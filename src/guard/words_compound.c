@@ -12,10 +12,8 @@ static const struct block {
 	const char *opener, *closer;
 	const char *middles[3];
 } blocks[] = {
-	{ "{", "}", { 0 } },
-	{ "if", "fi", { "then", "elif", "else" } },
-	{ "while", "done", { "do" } },
-	{ "until", "done", { "do" } },
+	{ "{", "}", { 0 } },           { "if", "fi", { "then", "elif", "else" } },
+	{ "while", "done", { "do" } }, { "until", "done", { "do" } },
 	{ "do", "done", { 0 } }, /* of a for */
 };
 
@@ -224,7 +222,8 @@ int words_compound(struct parser *p)
 		const char *word;
 		int (*read)(struct parser *p);
 	} others[] = {
-		{ "for", for_loop }, { "select", for_loop }, { "case", case_in }, { "function", function_keyword }, { "[[", double_bracket },
+		{ "for", for_loop },      { "select", for_loop }, { "case", case_in }, { "function", function_keyword },
+		{ "[[", double_bracket },
 	};
 	for (size_t i = 0; i < COUNT_OF(others); i++)
 		if (words_take(p, others[i].word))

@@ -7,10 +7,10 @@
 
 struct pending_here {
 	char *delimiter;
-	size_t here;  /* index in script.here */
-	size_t nest;  /* in which substitution it was opened */
-	bool strip;   /* <<- */
-	bool quoted;  /* no expansion in the body */
+	size_t here; /* index in script.here */
+	size_t nest; /* in which substitution it was opened */
+	bool strip;  /* <<- */
+	bool quoted; /* no expansion in the body */
 };
 
 struct parser {
@@ -19,19 +19,19 @@ struct parser {
 	struct script *out;
 	struct pending_here *pending;
 	size_t pending_count;
-	unsigned depth;   /* of everything that recurses */
-	size_t nest;      /* which substitution we are in; 0: none */
+	unsigned depth; /* of everything that recurses */
+	size_t nest;    /* which substitution we are in; 0: none */
 	size_t nest_last;
 	size_t scope;
-	bool *limited;    /* a limit of words.h was met: no other reading will do */
-	unsigned maybe;   /* > 0: commands are read that only some shells see */
+	bool *limited;  /* a limit of words.h was met: no other reading will do */
+	unsigned maybe; /* > 0: commands are read that only some shells see */
 	struct err *e;
 };
 
 /* ---- words.c ---- */
 int words_fail(struct parser *p, const char *why);
 int words_limit(struct parser *p, const char *why); /* the same, for the limits of words.h */
-int words_enter(struct parser *p); /* one level deeper, or failure; leave with p->depth-- */
+int words_enter(struct parser *p);                  /* one level deeper, or failure; leave with p->depth-- */
 
 /* What ends a list besides the words of the compound command that it stands in. */
 enum stop { STOP_END, STOP_PAREN, STOP_WORD, STOP_CASE };

@@ -105,8 +105,9 @@ static const struct {
 	const char *text;
 	enum target target;
 } redirections[] = {
-	{ "&>>", TO_FILE }, { "&>", TO_FILE }, { "<<<", HERE_STRING }, { "<<-", HERE_DOC_TABS }, { "<<", HERE_DOC }, { "<>", BOTH },
-	{ "<&", DUP_IN },   { ">&", DUP_OUT }, { ">>", TO_FILE },      { ">|", TO_FILE },	 { "<", FROM_FILE }, { ">", TO_FILE },
+	{ "&>>", TO_FILE }, { "&>", TO_FILE }, { "<<<", HERE_STRING }, { "<<-", HERE_DOC_TABS },
+	{ "<<", HERE_DOC }, { "<>", BOTH },    { "<&", DUP_IN },       { ">&", DUP_OUT },
+	{ ">>", TO_FILE },  { ">|", TO_FILE }, { "<", FROM_FILE },     { ">", TO_FILE },
 };
 
 static bool is_descriptor(const char *text)

@@ -11,9 +11,9 @@
 struct build {
 	struct buf text, least;
 	bool undecided, globbed, home, wild, split;
-	bool bracket;       /* an unquoted [ waits for its ] */
-	bool braces_done;   /* this word was searched for {a,b} */
-	bool extended;      /* the last unquoted byte could start an extended glob: ?( *( +( @( !( */
+	bool bracket;         /* an unquoted [ waits for its ] */
+	bool braces_done;     /* this word was searched for {a,b} */
+	bool extended;        /* the last unquoted byte could start an extended glob: ?( *( +( @( !( */
 	size_t undecided_end; /* offset in least behind the last undecided part */
 	bool has_subst;
 	size_t subst_from, subst_to;
@@ -450,8 +450,12 @@ static int finish(struct parser *p, struct build *b, struct word *ret)
 {
 	if (b->text.bad || b->least.bad)
 		return err_nomem(p->e);
-	struct word w = { .known = !b->undecided, .globbed = b->globbed, .wild = b->wild, .split = b->split,
-			  .subst_from = b->subst_from, .subst_to = b->subst_to };
+	struct word w = { .known = !b->undecided,
+			  .globbed = b->globbed,
+			  .wild = b->wild,
+			  .split = b->split,
+			  .subst_from = b->subst_from,
+			  .subst_to = b->subst_to };
 	const char *least = buf_text(&b->least), *slash = strrchr(least, '/');
 	w.home = b->home && (least[0] == '~' || strstr(least, "=~"));
 	if (b->undecided) {

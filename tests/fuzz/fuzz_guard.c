@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void judge(const struct strv *argv, bool shell)
 {
-	static char denied[] = "/etc/secret", writable[] = "/home/u/work", home[] = "HOME=/home/u", blocked[] = "dig", allowed[] = "ls";
+	static char denied[] = "/etc/secret", writable[] = "/home/u/work", home[] = "HOME=/home/u", blocked[] = "dig",
+		    allowed[] = "ls";
 	static char *denied_list[] = { denied, NULL }, *write_list[] = { writable, NULL }, *environment[] = { home, NULL },
 		    *blocked_list[] = { blocked, NULL }, *allowed_list[] = { allowed, NULL };
 	struct policy p = { .set = POLICY_BIT(FIELD_WRITE), .working_directory = writable };

@@ -533,11 +533,16 @@ static void blocked_commands(void **state)
 {
 	(void)state;
 	static const struct line rows[] = {
-		{ "dig x", NO, "blockedCommands" },	     { "/usr/bin/dig x", NO, "blockedCommands" },
-		{ "echo dig", OK, "" },			     { "digger", OK, "" },
-		{ "timeout 5 dig x", NO, "blockedCommands" }, { "sh -c 'a; dig x'", NO, "blockedCommands" },
-		{ "/opt/bad/tool", NO, "blockedCommands" },   { "/opt/good/tool", OK, "" },
-		{ "tool", OK, "" },			     { "ls | xargs dig", NO, "blockedCommands" },
+		{ "dig x", NO, "blockedCommands" },
+		{ "/usr/bin/dig x", NO, "blockedCommands" },
+		{ "echo dig", OK, "" },
+		{ "digger", OK, "" },
+		{ "timeout 5 dig x", NO, "blockedCommands" },
+		{ "sh -c 'a; dig x'", NO, "blockedCommands" },
+		{ "/opt/bad/tool", NO, "blockedCommands" },
+		{ "/opt/good/tool", OK, "" },
+		{ "tool", OK, "" },
+		{ "ls | xargs dig", NO, "blockedCommands" },
 	};
 	const struct policy p = { .blocked_commands = { blocked_words, 2, 3 } };
 	check_lines(&p, rows, COUNT_OF(rows));
@@ -576,8 +581,11 @@ static void paths_of_the_policy(void **state)
 		{ "echo x > /home/u/work/private/a", NO, "deniedPaths" },
 		{ "cat < /srv/other", OK, "" },
 	};
-	struct policy p = { .set = POLICY_BIT(FIELD_WRITE), .level = LEVEL_PROCESS, .working_directory = work,
-			    .denied_paths = { denied_words, 3, 4 }, .write_paths = { write_words, 2, 3 },
+	struct policy p = { .set = POLICY_BIT(FIELD_WRITE),
+			    .level = LEVEL_PROCESS,
+			    .working_directory = work,
+			    .denied_paths = { denied_words, 3, 4 },
+			    .write_paths = { write_words, 2, 3 },
 			    .environment = { environment_words, 1, 2 } };
 	check_lines(&p, rows, COUNT_OF(rows));
 	p.level = LEVEL_CONTAINER;
@@ -609,10 +617,60 @@ static void hostile_texts_take_no_time(void **state)
 {
 	(void)state;
 	static const char *const patterns[] = {
-		"(", "$(", "((", "$((", "`", "\\`", "\"", "'", "\"$(", "${x:-", "{", "{a,", "{ ", "[[ ", "[", "*", "a ", "a;", "a|", "a&",
-		"sh|", "x=/;", "f(){ a;};", "<<a ", "<<a\n", ">a ", "<(a) ", "$x ", "env ", "sh -c ", "rm -rf $x;", "rm -rf /*x;", "~", "cd a;",
-		"echo a|xargs a;", "find . -exec a {} \\;;", "case a in a) ", "if a;then ", "$'\\x41'", "a\\\n", "a=(", "?(", "#\n", "(a);", "$(a) ",
-		"((a));", "[[ a && b ]];", "eval a;", "a/../", "./", "sh -c 'a';", "ls|sh|", "sudo=1;", "! ",
+		"(",
+		"$(",
+		"((",
+		"$((",
+		"`",
+		"\\`",
+		"\"",
+		"'",
+		"\"$(",
+		"${x:-",
+		"{",
+		"{a,",
+		"{ ",
+		"[[ ",
+		"[",
+		"*",
+		"a ",
+		"a;",
+		"a|",
+		"a&",
+		"sh|",
+		"x=/;",
+		"f(){ a;};",
+		"<<a ",
+		"<<a\n",
+		">a ",
+		"<(a) ",
+		"$x ",
+		"env ",
+		"sh -c ",
+		"rm -rf $x;",
+		"rm -rf /*x;",
+		"~",
+		"cd a;",
+		"echo a|xargs a;",
+		"find . -exec a {} \\;;",
+		"case a in a) ",
+		"if a;then ",
+		"$'\\x41'",
+		"a\\\n",
+		"a=(",
+		"?(",
+		"#\n",
+		"(a);",
+		"$(a) ",
+		"((a));",
+		"[[ a && b ]];",
+		"eval a;",
+		"a/../",
+		"./",
+		"sh -c 'a';",
+		"ls|sh|",
+		"sudo=1;",
+		"! ",
 	};
 	/* A sanitizer costs a factor of its own; what is looked for is a square. */
 	double limit = 200;
@@ -664,10 +722,10 @@ static void too_much_is_undecided(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_line_is_judged),	     cmocka_unit_test(culprit_and_reason_are_told),
-		cmocka_unit_test(argv_words_are_data),	     cmocka_unit_test(nothing_is_an_error),
-		cmocka_unit_test(allowed_commands),	     cmocka_unit_test(blocked_commands),
-		cmocka_unit_test(paths_of_the_policy),	     cmocka_unit_test(hostile_texts_take_no_time),
+		cmocka_unit_test(every_line_is_judged),  cmocka_unit_test(culprit_and_reason_are_told),
+		cmocka_unit_test(argv_words_are_data),   cmocka_unit_test(nothing_is_an_error),
+		cmocka_unit_test(allowed_commands),      cmocka_unit_test(blocked_commands),
+		cmocka_unit_test(paths_of_the_policy),   cmocka_unit_test(hostile_texts_take_no_time),
 		cmocka_unit_test(too_much_is_undecided),
 	};
 	return cmocka_run_group_tests_name("guard_rules", tests, NULL, NULL);

@@ -112,18 +112,18 @@ static const struct {
 };
 
 static const char *const refused[] = {
-	"'a",	  "\"a",	"`a",	"$(a",	     "${a",	 "(a",	       "a)",	       "{ a; ",	       "{ a }",	  "if a; then b",
-	"fi",	  "then",	"done",	"a &&",	     "| a",	 "a | | b",    "; a",	       "a ;; b",       "a <",	  "a >",
-	"a <<",	  "case a",	"case", "for",	     "for a; b", "f() a",      "a (b)",	       "[[ a",	       "a=(1",	  "$'a",
-	"$'a\\''", "?(a",	"}",	"esac",	     "a & & b",	 "\"${a:-'}\"", "x $(a <<E\n)", "x $(a <<E) y", "a <<$(b)", "&",
+	"'a",      "\"a",    "`a",   "$(a",  "${a",      "(a",          "a)",           "{ a; ",        "{ a }",    "if a; then b",
+	"fi",      "then",   "done", "a &&", "| a",      "a | | b",     "; a",          "a ;; b",       "a <",      "a >",
+	"a <<",    "case a", "case", "for",  "for a; b", "f() a",       "a (b)",        "[[ a",         "a=(1",     "$'a",
+	"$'a\\''", "?(a",    "}",    "esac", "a & & b",  "\"${a:-'}\"", "x $(a <<E\n)", "x $(a <<E) y", "a <<$(b)", "&",
 };
 
 static void add_words(struct buf *out, const struct word *words, size_t count, const char *between)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct word *w = &words[i];
-		buf_add_format(out, "%s%s%s%s%s%s", i || between[0] != ' ' || between[1] ? between : "", w->text, w->known ? "" : "?",
-			       w->globbed ? "*" : "", w->home ? "~" : "", w->wild ? "!" : "");
+		buf_add_format(out, "%s%s%s%s%s%s", i || between[0] != ' ' || between[1] ? between : "", w->text,
+			       w->known ? "" : "?", w->globbed ? "*" : "", w->home ? "~" : "", w->wild ? "!" : "");
 	}
 }
 
@@ -131,7 +131,8 @@ static void show(const struct script *s, struct buf *out)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct simple_command *c = &s->commands[i];
-		buf_add_format(out, "%s%s%s%s", i ? " ; " : "", c->reads_pipe ? "|" : "", c->background ? "&" : "", c->maybe ? "(" : "");
+		buf_add_format(out, "%s%s%s%s", i ? " ; " : "", c->reads_pipe ? "|" : "", c->background ? "&" : "",
+			       c->maybe ? "(" : "");
 		add_words(out, c->words, c->count, " ");
 		add_words(out, c->redirects_out, c->redirect_count, " >");
 		add_words(out, c->redirects_in, c->input_count, " <");
@@ -180,9 +181,11 @@ static void least_is_what_remains(void **state)
 	static const struct {
 		const char *text, *least;
 	} words[] = {
-		{ "/$x", "/" },	      { "$x/", "/" },	      { "\"$x\"/a", "/a" },  { "${x:-/b}", "/b" },     { "${x:?}/c", "?/c" },
-		{ "${x:?no}/c", "?/c" }, { "a$(b)c", "ac" },  { "a`b`c", "ac" },     { "$HOME/d", "~/d" },     { "${HOME:?}/d", "~/d" },
-		{ "${x:-$HOME}", "~" },	 { "${x%/*}/e", "/e" }, { "/{a,b}/c", "/*/c" }, { "a", "a" },	       { "${#x}y", "y" },
+		{ "/$x", "/" },           { "$x/", "/" },         { "\"$x\"/a", "/a" },
+		{ "${x:-/b}", "/b" },     { "${x:?}/c", "?/c" },  { "${x:?no}/c", "?/c" },
+		{ "a$(b)c", "ac" },       { "a`b`c", "ac" },      { "$HOME/d", "~/d" },
+		{ "${HOME:?}/d", "~/d" }, { "${x:-$HOME}", "~" }, { "${x%/*}/e", "/e" },
+		{ "/{a,b}/c", "/*/c" },   { "a", "a" },           { "${#x}y", "y" },
 	};
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		autoclean(words_done) struct script s = { 0 };
@@ -216,9 +219,14 @@ static void first_command_for_the_estimator(void **state)
 	static const struct {
 		const char *line, *first;
 	} lines[] = {
-		{ "cargo build --release", "cargo" }, { "X=1 make | tee log", "make" }, { "cd x && npm test", "npm" },
-		{ "echo $(date)", "echo" },	      { "(cd a && make)", "make" },	 { "export A=1; set -e; go test", "go" },
-		{ "cd x", "cd" },		      { "X=1", NULL },
+		{ "cargo build --release", "cargo" },
+		{ "X=1 make | tee log", "make" },
+		{ "cd x && npm test", "npm" },
+		{ "echo $(date)", "echo" },
+		{ "(cd a && make)", "make" },
+		{ "export A=1; set -e; go test", "go" },
+		{ "cd x", "cd" },
+		{ "X=1", NULL },
 	};
 	for (size_t i = 0; i < COUNT_OF(lines); i++) {
 		autoclean(strv_done) struct strv argv = { 0 };
