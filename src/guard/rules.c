@@ -172,6 +172,14 @@ static enum match match_always(const struct call *c)
 	return MATCH_YES;
 }
 
+static bool has_wild(const struct call *c)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (c->words[i].wild)
+			return true;
+	return false;
+}
+
 static enum match match_rm(const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++)
@@ -185,6 +193,9 @@ static enum match match_rm(const struct call *c)
 	for (const struct word *w; recursive == MATCH_YES && found == MATCH_NO && (w = next_operand(&o));)
 		if (w->subst_to > w->subst_from && !words_least(w)[0])
 			found = MATCH_MAYBE;
+	/* `rm $x` with nothing else known is ordinary, but braces can be flags and target at once. */
+	if (recursive == MATCH_MAYBE && found == MATCH_MAYBE)
+		return has_wild(c) ? MATCH_MAYBE : MATCH_NO;
 	return both(recursive, found);
 }
 
@@ -222,18 +233,17 @@ static enum match match_rsync(const struct call *c)
 	return deletes && last ? system_word(c, last) : MATCH_NO;
 }
 
+/* mv "$a/$b" is everyday work, and mv takes one thing at a time: only what is plainly a system directory counts. */
 static enum match match_move(const struct call *c)
 {
 	size_t count, seen = 0;
 	last_operand(c, &count);
 	bool target_first = has_option(c, "t", "target-directory") == MATCH_YES;
-	enum match found = MATCH_NO;
 	struct operands o = OPERANDS(c);
-	for (const struct word *w; (w = next_operand(&o));) {
-		enum match match = ++seen < count || target_first ? system_word(c, w) : MATCH_NO;
-		found = match > found ? match : found;
-	}
-	return found;
+	for (const struct word *w; (w = next_operand(&o));)
+		if ((++seen < count || target_first) && system_word(c, w) == MATCH_YES)
+			return MATCH_YES;
+	return MATCH_NO;
 }
 
 static enum match match_disk(const struct call *c)
