@@ -212,6 +212,13 @@ static bool starts_path(const struct build *b)
 	return b->text.size == 0 || strchr("=-+", b->text.data[b->text.size - 1]);
 }
 
+/* The shell sets PWD, and every run has a TMPDIR: they are some path, never nothing. */
+static const char *least_variable(const char *name, size_t length)
+{
+	bool is_set = (length == 3 && strncmp(name, "PWD", 3) == 0) || (length == 6 && strncmp(name, "TMPDIR", 6) == 0);
+	return is_set ? "?" : "";
+}
+
 /* What ${X…} is at least: its default, one unknown byte when the shell insists on a value, else nothing. */
 static const char *least_of(const char *op, const char *least)
 {
@@ -265,7 +272,7 @@ static int parameter(struct parser *p, struct build *b, bool quoted)
 		b->has_subst = true;
 	}
 	bool home = start && !prefixed && length == 4 && strncmp(name, "HOME", 4) == 0;
-	const char *least = prefixed || in.least.size == 0 ? "" : least_of(op, buf_text(&in.least));
+	const char *least = prefixed ? "" : in.least.size == 0 ? least_variable(name, length) : least_of(op, buf_text(&in.least));
 	undecided(p, b, from, home ? "~" : least);
 	b->home = b->home || home || (start && least[0] == '~');
 	b->wild = b->wild || in.wild;
@@ -283,7 +290,7 @@ static void variable(struct parser *p, struct build *b, bool quoted)
 		while (is_name(words_peek(p, 0)))
 			p->at++;
 	bool home = start && p->at - from == 5 && strncmp(p->text + from, "$HOME", 5) == 0;
-	undecided(p, b, from, home ? "~" : "");
+	undecided(p, b, from, home ? "~" : least_variable(p->text + from + 1, p->at - from - 1));
 	b->home = b->home || home;
 	b->split = b->split || (!quoted && !home);
 }

@@ -251,6 +251,8 @@ static const struct line lines[] = {
 	{ "rm -rf $DESTDIR/usr", HUH, "rm-root" },
 	{ "rm -rf \"${DESTDIR:?}/usr\"", OK, "" },
 	{ "rm -rf ${X:?}/*", OK, "" },
+	{ "rm -rf \"$TMPDIR\"/* ${PWD}/*", OK, "" },
+	{ "rm -rf $TMPDIRS/*", HUH, "rm-root" },
 	{ "rm -rf ${X:-/}", HUH, "rm-root" },
 	{ "rm -rf ${X:-build}", OK, "" },
 	{ "rm -rf $(cat list)", HUH, "rm-root" },
