@@ -1,9 +1,11 @@
 /* What is executed: the program, its arguments, its fresh environment, its scratch place. */
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -11,12 +13,14 @@
 #include "base/str.h"
 #include "engine/internal.h"
 
+#define MEMORY_PLACE "/dev/shm"
 #define SEARCH_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 void command_done(struct command *c)
 {
 	free(TAKE(c->program));
 	free(TAKE(c->scratch_base));
+	free(TAKE(c->memory_base));
 	strv_done(&c->argv);
 	strv_done(&c->env);
 }
@@ -139,7 +143,12 @@ static bool is_passable(const char *path)
 	}
 }
 
-static int choose_scratch(char **ret, struct err *e)
+static char *below(const char *place)
+{
+	return str_format("%s/cordon-%u", strcmp(place, "/") == 0 ? "" : place, geteuid());
+}
+
+static int choose_scratch(struct command *c, struct err *e)
 {
 	const char *wanted = getenv("TMPDIR");
 	autoclean(free_done) char *place = NULL;
@@ -148,11 +157,12 @@ static int choose_scratch(char **ret, struct err *e)
 		free(TAKE(place));
 		TRY(path_resolve("/tmp", "/", NULL, &place, e));
 	}
-	char *base = str_format("%s/cordon-%u", strcmp(place, "/") == 0 ? "" : place, geteuid());
-	if (!base)
-		return err_nomem(e);
-	*ret = base;
-	return 0;
+	c->scratch_base = below(place);
+	struct statfs fs;
+	bool memory = statfs(MEMORY_PLACE, &fs) == 0 && fs.f_type == TMPFS_MAGIC && access(MEMORY_PLACE, W_OK | X_OK) == 0;
+	if (memory)
+		c->memory_base = below(MEMORY_PLACE);
+	return c->scratch_base && (c->memory_base || !memory) ? 0 : err_nomem(e);
 }
 
 static int make_argv(const struct request *request, struct strv *argv)
@@ -174,7 +184,7 @@ int command_prepare(const struct request *request, const struct policy *policy, 
 	if (make_argv(request, &c.argv) < 0 || make_environment(policy, id, &c.env) < 0)
 		return err_nomem(e);
 	TRY(find_program(c.argv.v[0], policy, &c.env, &c.program, e));
-	TRY(choose_scratch(&c.scratch_base, e));
+	TRY(choose_scratch(&c, e));
 	*ret = c;
 	c = (struct command){ 0 };
 	return 0;

@@ -109,6 +109,7 @@ int decide_plan(const struct decision *d, const struct command *command, const s
 		.argv = &command->argv,
 		.env = &command->env,
 		.scratch_base = command->scratch_base,
+		.memory_base = command->memory_base,
 		.named_fds = named_fds,
 	};
 	return backend_compile(&job, ret, e);

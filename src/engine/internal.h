@@ -13,6 +13,7 @@ struct command {
 	struct strv argv;
 	struct strv env;
 	char *scratch_base;
+	char *memory_base; /* or NULL */
 };
 
 void command_done(struct command *c);

@@ -122,7 +122,7 @@ STEP(NEW_KEYRING)
 STEP(DROP_CAPS)
 {
 	(void)in, (void)op;
-	return caps_drop_all();
+	return caps_drop_sets();
 }
 
 STEP(DIE_WITH_PARENT)

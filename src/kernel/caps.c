@@ -43,10 +43,8 @@ int caps_drop_bounding(int last_cap)
 	return 0;
 }
 
-int caps_drop_all(void)
+int caps_drop_sets(void)
 {
-	if (caps_have(CAP_SETPCAP))
-		TRY(caps_drop_bounding(caps_last()));
 	TRY(RAW(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[2] = { 0 };
@@ -56,4 +54,11 @@ int caps_drop_all(void)
 		if (sets[i].effective | sets[i].permitted | sets[i].inheritable)
 			return -EPERM;
 	return 0;
+}
+
+int caps_drop_all(void)
+{
+	if (caps_have(CAP_SETPCAP))
+		TRY(caps_drop_bounding(caps_last()));
+	return caps_drop_sets();
 }

@@ -88,7 +88,7 @@ int native_claim_ids(struct native *n)
 				    n->change_ids ? ", no other groups" : "");
 	TRY(native_claim(n, FIELD_NON_ROOT, p->run_as_non_root ? "true" : "false", who, STRENGTH_KERNEL));
 	TRY(native_claim(n, FIELD_DROP_CAPABILITIES, p->drop_capabilities ? "true" : "false",
-			 "permitted, effective, inheritable, ambient and, where it may, bounding set emptied", STRENGTH_KERNEL));
+			 "permitted, effective, inheritable and ambient sets emptied; no_new_privs keeps them so", STRENGTH_KERNEL));
 	return native_claim(n, FIELD_NO_NEW_PRIVILEGES, p->no_new_privileges ? "true" : "false", "prctl(PR_SET_NO_NEW_PRIVS)",
 			    STRENGTH_KERNEL);
 }

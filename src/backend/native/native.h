@@ -9,6 +9,14 @@
 
 #include "backend/backend.h"
 
+#define NATIVE_MOST_HELD 32
+
+struct native_held {
+	const char *path;
+	const char *cover; /* the directory on the way that must be covered, or NULL */
+	bool map;          /* root's files in it appear as the run's */
+};
+
 struct native {
 	const struct backend_job *job;
 	struct plan *plan;
@@ -17,12 +25,15 @@ struct native {
 	uint32_t uid, gid;             /* who the run is, seen from the host */
 	uint32_t inner_uid, inner_gid; /* and seen from inside */
 	bool change_ids;               /* we are root and become somebody else */
-	bool namespaces;               /* pid and mount namespaces of its own */
+	bool namespaces;               /* a pid namespace, and whatever else it needs */
+	bool mounts;                   /* a mount namespace as well: for masks and for what root must bring into reach */
 	bool own_count;                /* a user namespace of its own, hence a process count of its own */
 	const char *scratch;           /* private directory with home and tmp in it */
 	bool scratch_mount;            /* it is a memory file system of the run's own, not a directory on the host */
 	struct strv grants_read;       /* what is left of the policy's lists after denied paths were taken out */
 	struct strv grants_write;
+	struct native_held held[NATIVE_MOST_HELD];
+	size_t held_count;
 };
 
 int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e);
@@ -34,9 +45,15 @@ bool native_can_enter(const struct native *n, const char *directory);
 bool native_can_write(const struct native *n, const char *path);
 int native_claim_ids(struct native *n);
 
-/* paths.c: grants and denials */
-int native_choose_grants(struct native *n);
+/* mounts.c: what must be mounted so that grants and denials hold */
+int native_choose_mounts(struct native *n);
 int native_add_mounts(struct native *n);
+
+/* paths.c: grants and denials */
+bool native_within_any(const char *path, const struct strv *roots);
+bool native_is_directory(const char *path);
+bool native_exists(const char *path);
+int native_choose_grants(struct native *n);
 int native_add_landlock(struct native *n);
 int native_claim_paths(struct native *n);
 

@@ -1,5 +1,5 @@
-/* Process level: the spine. The host's file system, seen through Landlock; a system call filter; a user, a pid and a mount
- * namespace where the host gives them, for an end that nothing survives, a /proc of its own and denials inside of grants. */
+/* Process level: the spine. The host's file system, seen through Landlock; a system call filter; a pid namespace
+ * where the host gives one, for an end that nothing survives; a mount namespace where the policy needs one (mounts.c). */
 #include "backend/native/native.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static uint64_t namespace_flags(const struct native *n)
 {
 	if (!n->namespaces)
 		return 0;
-	return CLONE_NEWPID | CLONE_NEWNS | (n->job->facts->privileged ? 0 : CLONE_NEWUSER);
+	return CLONE_NEWPID | (n->mounts ? CLONE_NEWNS : 0) | (n->job->facts->privileged ? 0 : CLONE_NEWUSER);
 }
 
 /* The steps, in the order of op.def. */
@@ -76,9 +76,10 @@ static int add_ops(struct native *n)
 		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n))));
 	if (n->namespaces && !n->job->facts->privileged)
 		TRY(plan_add(p, PLAN_OP(MAP_SELF, n->inner_uid, n->uid, n->inner_gid, n->gid)));
-	if (n->namespaces)
+	if (n->mounts)
 		TRY(native_add_mounts(n));
-	/* A new user namespace starts with a full bounding set, which DROP_CAPS then empties: once is enough. */
+	/* The bounding set needs emptying where the run stays in the caller's user namespace; one of its own starts full, but with
+	 * no_new_privs nothing can be gained from it by executing a file. */
 	if (n->change_ids && !n->own_count)
 		TRY(plan_add(p, PLAN_OP(DROP_BOUNDING)));
 	if (n->change_ids)
@@ -103,7 +104,8 @@ static int add_ops(struct native *n)
 static int add_claims(struct native *n)
 {
 	TRY(native_claim(n, FIELD_LEVEL, "process",
-			 n->namespaces ? "user, pid and mount namespaces, Landlock, seccomp: nothing survives the end" :
+			 n->mounts     ? "Landlock, seccomp, pid and mount namespaces: nothing survives the end, /proc is the run's own" :
+			 n->namespaces ? "Landlock, seccomp, pid namespace: nothing survives the end" :
 					 "Landlock and seccomp; without a pid namespace the end is a kill of the whole tree, repeated",
 			 n->namespaces ? STRENGTH_KERNEL : STRENGTH_SUPERVISOR));
 	TRY(native_claim_filter(n));
@@ -123,9 +125,10 @@ int native_process_compile(const struct backend_job *job, struct plan *ret, stru
 	autoclean(native_done) struct native n = { .job = job, .plan = ret, .e = e, .namespaces = job->facts->namespaces };
 	TRY(refuse_early(&n));
 	ret->id = plan_text(ret, "%s", job->id);
-	TRY(native_choose_scratch(&n));
 	TRY(native_choose_ids(&n));
 	TRY(native_choose_grants(&n));
+	TRY(native_choose_mounts(&n));
+	TRY(native_choose_scratch(&n));
 	TRY(native_set_limits(&n));
 	TRY(add_command(&n));
 	int added = add_ops(&n);
