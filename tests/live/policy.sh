@@ -77,7 +77,8 @@ if is_root && unshare -m true 2>/dev/null; then
 	ceiling() { # JSON COMMAND...: as root and as the ordinary user, under this ceiling
 		local text=$1
 		shift
-		mkdir -p "$T/etc" && cp -a /etc/. "$T/etc" && mkdir -p "$T/etc/cordon" && echo "$text" >"$T/etc/cordon/policy.json" && chmod 755 "$T/etc" "$T/etc/cordon" && chmod 644 "$T/etc/cordon/policy.json"
+		[ -d "$T/etc" ] || cp -a /etc "$T/etc"
+		mkdir -p "$T/etc/cordon" && chown 0 "$T/etc/cordon" && echo "$text" >"$T/etc/cordon/policy.json" && chmod 755 "$T/etc" "$T/etc/cordon" && chmod 644 "$T/etc/cordon/policy.json"
 		run unshare -m sh -c 'mount --make-rprivate / && mount --bind "$1" /etc && shift && exec "$@"' sh "$T/etc" "$@"
 	}
 	limited='{"allowNetwork": false, "resourceLimits": {"maxMemoryMB": 100, "maxOutputBytes": 1000}}'
