@@ -171,7 +171,7 @@ static bool learn(struct kernel_facts *facts, const char *step)
 		const char *step;
 		bool *fact;
 	} rows[] = {
-		{ "MOUNT_PROC", &facts->own_proc },    { "GRAB", &facts->idmapped_mounts }, { "namespaces", &facts->namespaces },
+		{ "MOUNT_PROC", &facts->own_proc },    { "ID_MAP", &facts->idmapped_mounts }, { "namespaces", &facts->namespaces },
 		{ "MAP_SELF", &facts->namespaces },    { "MOUNT_PRIVATE", &facts->namespaces }, { "COVER", &facts->namespaces },
 		{ "PLACE", &facts->namespaces },       { "MOUNT_SCRATCH", &facts->namespaces },       { "MASK", &facts->namespaces },      { "OWN_USER_NS", &facts->namespaces },
 	};
@@ -183,12 +183,19 @@ static bool learn(struct kernel_facts *facts, const char *step)
 	return false;
 }
 
+/* The kernel's ways to say "not here"; anything else is a fault, and no reason to go on with less. */
+static bool is_refusal(int errnum)
+{
+	return errnum == EPERM || errnum == EACCES || errnum == ENOSYS || errnum == ENOSPC || errnum == EUSERS || errnum == EOPNOTSUPP;
+}
+
 /* A run that failed because the host gives less than was assumed is planned again with what it gives; the new plan refuses
  * if the policy needs more. Nothing of the command has run. */
 static bool try_again(struct engine *engine, struct run *run)
 {
 	const struct outcome *o = launch_outcome(run->launch);
-	if (o->kind != OUTCOME_FAILED || o->err.code != ERR_UNSUPPORTED || !learn(&engine->facts, o->err.step))
+	if (o->kind != OUTCOME_FAILED || o->err.code != ERR_UNSUPPORTED || !is_refusal(o->err.errnum) ||
+	    !learn(&engine->facts, o->err.step))
 		return false;
 	struct err e = { 0 };
 	struct plan plan = { 0 };

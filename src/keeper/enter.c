@@ -49,14 +49,26 @@ STEP(MOUNT_PRIVATE)
 	return mounts_make_private();
 }
 
+STEP(ID_MAP)
+{
+	in->id_map = mounts_idmap_userns((uint32_t)op->u.ID_MAP.uid, (uint32_t)op->u.ID_MAP.gid);
+	return in->id_map < 0 ? in->id_map : 0;
+}
+
 STEP(GRAB)
 {
 	if (op->u.GRAB.slot >= COUNT_OF(in->slots))
 		return -EINVAL;
-	int tree = mounts_grab(op->u.GRAB.path, (uint32_t)op->u.GRAB.map_uid, (uint32_t)op->u.GRAB.map_gid);
+	int tree = mounts_grab(op->u.GRAB.path, op->u.GRAB.map ? in->id_map : -1);
 	TRY(tree);
 	in->slots[op->u.GRAB.slot] = tree;
 	return 0;
+}
+
+STEP(MOUNT_SEAL)
+{
+	(void)in, (void)op;
+	return mounts_seal();
 }
 
 STEP(COVER)
@@ -158,9 +170,12 @@ STEP(ENTER_DIR)
 /* Every descriptor first goes out of the way, then to its number: a target may be another's source. */
 STEP(DESCRIPTORS)
 {
-	enum { OUT_OF_THE_WAY = 100 };
+	int out_of_the_way = 3;
+	for (size_t i = 0; i < in->fd_count; i++)
+		if (in->targets[i] >= out_of_the_way)
+			out_of_the_way = in->targets[i] + 1;
 	for (size_t i = 0; i < in->fd_count; i++) {
-		int moved = fcntl(in->fds[i], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+		int moved = fcntl(in->fds[i], F_DUPFD_CLOEXEC, out_of_the_way);
 		TRY(OR_ERRNO(moved));
 		in->fds[i] = moved;
 	}
@@ -197,7 +212,9 @@ STEP(LANDLOCK)
 
 STEP(LANDLOCK_PATH)
 {
-	return landlock_add_path(in->ruleset, op->u.LANDLOCK_PATH.path, op->u.LANDLOCK_PATH.access);
+	int result = landlock_add_path(in->ruleset, op->u.LANDLOCK_PATH.path, op->u.LANDLOCK_PATH.access);
+	bool gone = result == -ENOENT || result == -EACCES || result == -ELOOP;
+	return gone && op->u.LANDLOCK_PATH.optional ? 0 : result;
 }
 
 STEP(LANDLOCK_ENFORCE)
@@ -240,7 +257,9 @@ typedef int (*step)(struct entry *in, const struct op *op);
 static const step steps[OP_COUNT] = {
 	[OP_MAP_SELF] = step_MAP_SELF,
 	[OP_MOUNT_PRIVATE] = step_MOUNT_PRIVATE,
+	[OP_ID_MAP] = step_ID_MAP,
 	[OP_GRAB] = step_GRAB,
+	[OP_MOUNT_SEAL] = step_MOUNT_SEAL,
 	[OP_COVER] = step_COVER,
 	[OP_PLACE] = step_PLACE,
 	[OP_MOUNT_SCRATCH] = step_MOUNT_SCRATCH,

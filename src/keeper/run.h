@@ -82,7 +82,8 @@ struct entry {
 	int targets[3 + KEEPER_MAX_NAMED];  /* the numbers they get in the command */
 	size_t fd_count;
 	int ruleset;
-	int slots[32]; /* held directories */
+	int id_map;    /* user namespace of ID_MAP */
+	int slots[64]; /* held paths */
 	bool own_pids;
 	/* where it failed */
 	int failed_op;

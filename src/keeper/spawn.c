@@ -56,7 +56,7 @@ static int do_keeper_ops(struct run *run, uint64_t *ret_namespaces, struct err *
 static void fill_entry(struct entry *entry, struct run *run, const struct spawning *s, const int *fds, const int *targets,
 		       size_t fd_count)
 {
-	*entry = (struct entry){ .plan = &run->plan, .status = s->status[1], .ruleset = -1, .failed_op = -1 };
+	*entry = (struct entry){ .plan = &run->plan, .status = s->status[1], .ruleset = -1, .id_map = -1, .failed_op = -1 };
 	entry->own_pids = run->own_pids;
 	entry->fds[0] = fds[0];
 	entry->fds[1] = s->out[1];

@@ -142,20 +142,21 @@ static int clone_tree(const char *path)
 	return tree;
 }
 
-int mounts_grab(const char *path, uint32_t map_uid, uint32_t map_gid)
+int mounts_grab(const char *path, int userns)
 {
 	int tree = clone_tree(path);
 	if (tree < 0)
 		return tree;
-	int userns = -1, result = 0;
-	if (map_uid != UINT32_MAX || map_gid != UINT32_MAX)
-		result = userns = mounts_idmap_userns(map_uid, map_gid);
-	if (result >= 0)
-		result = set_attributes(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, userns);
-	raw_close(&userns);
+	int result = set_attributes(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, userns);
 	if (result < 0)
 		raw_close(&tree);
 	return result < 0 ? result : tree;
+}
+
+int mounts_seal(void)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
+	return RAW(mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr);
 }
 
 static int attach(int tree, int at)

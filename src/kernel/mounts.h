@@ -2,7 +2,7 @@
  *
  * The caller stands in a mount namespace of its own and has CAP_SYS_ADMIN there: as root, or in a user namespace. Paths are
  * canonical and absolute: a symlink anywhere in one gives -ELOOP. Linux 5.12 and later; before, -ENOSYS. Steps of a caller:
- * mounts_make_private → mounts_grab … → mounts_cover … → mounts_place … → mounts_proc → mounts_mask …. */
+ * mounts_make_private → mounts_grab … → mounts_seal → mounts_cover … → mounts_place … → mounts_proc → mounts_mask …. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,11 +15,15 @@ int mounts_make_private(void);
  * CAP_SETGID. Starts and ends a process of its own. */
 int mounts_idmap_userns(uint32_t uid, uint32_t gid);
 
-/* Hold what is at `path`, with everything mounted below it, as a tree without set-user-ID and devices; a descriptor.
- * Unless both ids are UINT32_MAX, root's files in it appear as map_uid:map_gid, and what that user makes there belongs to
- * root on disk; other owners' files stay theirs, seen as nobody's. Mapping needs real root and a file system that allows
+/* Hold what is at `path`, with everything mounted below it, as a tree without set-user-ID and devices; a descriptor. With
+ * `userns` (mounts_idmap_userns(); -1: none) root's files in it appear as that user's, and what that user makes there belongs
+ * to root on disk; other owners' files stay theirs, seen as nobody's. Mapping needs real root and a file system that allows
  * it, -EINVAL otherwise. */
-int mounts_grab(const char *path, uint32_t map_uid, uint32_t map_gid);
+int mounts_grab(const char *path, int userns);
+
+/* Everything read-only and without set-user-ID, also to chmod and its kin, which Landlock does not watch. What was grabbed
+ * before stays writable where it is placed. */
+int mounts_seal(void);
 
 /* A small empty tmpfs over a directory: enough for the directories that mounts_place() makes in it, and no more. */
 int mounts_cover(const char *path);

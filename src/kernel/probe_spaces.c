@@ -219,7 +219,8 @@ void probe_idmapped_mounts(const struct probe_ground *ground, struct probe_resul
 	struct probe_path dir = probe_path(ground, OPEN_DIR), file = probe_path(ground, OPEN_FILE);
 	if (!must_enter(r, probe_enter(CLONE_NEWNS), "make a mount namespace"))
 		return;
-	autoclean(fd_done) int tree = mounts_grab(dir.text, NOBODY, NOBODY);
+	autoclean(fd_done) int userns = mounts_idmap_userns(NOBODY, NOBODY);
+	autoclean(fd_done) int tree = userns < 0 ? userns : mounts_grab(dir.text, userns);
 	if (!must_enter(r, tree, "map a directory to another user") || !must_enter(r, mounts_place(tree, dir.text), "mount it") ||
 	    !probe_must_work(r, raw_result(stat(file.text, &st)), "look at a file in it"))
 		return;

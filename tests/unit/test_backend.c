@@ -135,7 +135,9 @@ static void root_becomes_somebody_else(void **state)
 	assert_non_null(find(&plan, OP_OWN_USER_NS));
 	if (getuid() == 0) { /* the directory is root's: it must be brought into reach */
 		assert_int_equal(find(&plan, OP_SET_IDS)->u.SET_IDS.uid, 65534);
-		assert_int_equal(find(&plan, OP_GRAB)->u.GRAB.map_uid, 65534);
+		assert_int_equal(find(&plan, OP_GRAB)->u.GRAB.map, 1);
+		assert_int_equal(find(&plan, OP_ID_MAP)->u.ID_MAP.uid, 65534);
+		assert_non_null(find(&plan, OP_MOUNT_SEAL));
 		assert_non_null(find(&plan, OP_PLACE));
 		struct kernel_facts poor = root_host;
 		poor.idmapped_mounts = false;

@@ -129,7 +129,7 @@ static int cover_body(void)
 	path_in(kept, "inner/a/b/work/made");
 	path_in(stray, "inner/other");
 	MUST(can_read(keep) && can_read(stray));
-	int tree = mounts_grab(deep, UINT32_MAX, UINT32_MAX);
+	int tree = mounts_grab(deep, -1);
 	MUST(tree >= 0);
 	MUST(fcntl(tree, F_GETFD) == FD_CLOEXEC);
 	MUST(mounts_cover(inner) == 0);
@@ -154,13 +154,13 @@ static int place_refusals_body(void)
 	path_in(missing, "missing/a");
 	path_in(link, "dirlink");
 	path_in(through, "dirlink/x");
-	int tree = mounts_grab(dir, UINT32_MAX, UINT32_MAX);
+	int tree = mounts_grab(dir, -1);
 	MUST(tree >= 0);
 	MUST(mounts_place(tree, missing) == -ENOENT);
 	MUST(access(missing, F_OK) < 0);
 	MUST(mounts_place(tree, through) == -ELOOP);
 	MUST(mounts_cover(link) == -ELOOP);
-	MUST(mounts_grab(link, UINT32_MAX, UINT32_MAX) == -ELOOP);
+	MUST(mounts_grab(link, -1) == -ELOOP);
 	MUST(mounts_place(tree, dir) == 0);
 	return 0;
 }
@@ -171,7 +171,7 @@ static int file_body(void)
 	path_in(other, "other");
 	path_in(inner, "inner");
 	path_in(target, "inner/x/file");
-	int tree = mounts_grab(other, UINT32_MAX, UINT32_MAX);
+	int tree = mounts_grab(other, -1);
 	MUST(tree >= 0);
 	MUST(mounts_cover(inner) == 0);
 	MUST(mounts_place(tree, target) == 0);
@@ -222,7 +222,8 @@ static int idmap_in_child(void)
 	char work[256];
 	path_in(work, "inner/a/b/work");
 	int before = dup(0);
-	int tree = mounts_grab(work, NOBODY, NOBODY);
+	int userns = mounts_idmap_userns(NOBODY, NOBODY);
+	int tree = mounts_grab(work, userns);
 	MUST(tree >= 0);
 	MUST(dup(0) == before + 1 && tree == before + 2 && dup(0) == before + 3); /* no descriptor is left behind */
 	char inner[256];
@@ -255,8 +256,8 @@ static int idmap_refused_body(void)
 {
 	char dir[256];
 	path_in(dir, "dir");
-	MUST(mounts_grab(dir, 1, 1) < 0);
-	MUST(mounts_grab(dir, UINT32_MAX, UINT32_MAX) >= 0);
+	MUST(mounts_idmap_userns(1, 1) < 0);
+	MUST(mounts_grab(dir, -1) >= 0);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ static void fill(struct plan *p)
 	plan_add(p, PLAN_OP(DROP_CAPS));
 	plan_add(p, PLAN_OP(NO_NEW_PRIVS));
 	plan_add(p, PLAN_OP(LANDLOCK, 7, 3, 1));
-	plan_add(p, PLAN_OP(LANDLOCK_PATH, "/usr", 5));
+	plan_add(p, PLAN_OP(LANDLOCK_PATH, "/usr", 5, 0));
 	plan_add(p, PLAN_OP(LANDLOCK_ENFORCE));
 	plan_add(p, PLAN_OP(SECCOMP, "default", { plan_bytes(p, "12345678", 8), 8 }));
 	plan_add(p, PLAN_OP(EXEC, "/bin/echo"));

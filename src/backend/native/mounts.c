@@ -1,25 +1,27 @@
 /* What must be mounted so that grants and denials hold.
  *
- * As root, the run is another user, and root's files must be brought into its reach: a writable directory of root's is mounted
- * over itself with ids mapped, and a directory on the way that the user cannot enter (/root) is covered by an empty one in
- * which only what was granted appears. Denied paths inside of grants are masked. Without any of these there is no mount
- * namespace: it would cost as much as everything else together. */
+ * A mount namespace costs as much as a pid namespace and a filter together, so there is one only if it is needed:
+ *   - to mask a denied path inside of what is granted;
+ *   - for readOnlyRootFilesystem: Landlock does not watch chmod, chown, utime and xattrs, a read-only mount does;
+ *   - as root, whose run is another user: a writable directory of root's is mounted over itself with ids mapped, and a
+ *     directory on the way that the user cannot enter (/root) is covered by an empty one in which only what was granted
+ *     appears.
+ * Where there is one, everything is sealed read-only but the writable paths, and /proc and the scratch place are its own. */
 #include "backend/native/native.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/path.h"
 #include "base/scope.h"
-
-#define NO_MAP UINT32_MAX
 
 /* The first directory on the way to `path` that the run's user cannot enter, as a string of the plan, or NULL. */
 static const char *barrier(struct native *n, const char *path)
 {
 	char part[PATH_MAX];
-	for (size_t i = 1; path[i]; i++) {
+	for (size_t i = 1; n->change_ids && path[i]; i++) {
 		if (path[i] != '/')
 			continue;
 		snprintf(part, sizeof part, "%.*s", (int)i, path);
@@ -29,65 +31,130 @@ static const char *barrier(struct native *n, const char *path)
 	return NULL;
 }
 
-static int hold(struct native *n, const char *path, bool writable)
+static int hold(struct native *n, struct native_held h)
 {
-	struct native_held h = { .path = path, .cover = barrier(n, path), .map = writable && !native_can_write(n, path) };
-	if (!h.cover && !h.map)
+	for (size_t i = 0; i < n->held_count; i++)
+		if (strcmp(n->held[i].path, h.path) == 0)
+			return 0;
+	if (n->held_count == NATIVE_MOST_HELD) {
+		err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "more than %d paths that would have to be mounted", NATIVE_MOST_HELD);
+		return err_hint(n->e, -ENOTSUP, "grant fewer, larger writable paths");
+	}
+	n->held[n->held_count++] = h;
+	return 0;
+}
+
+/* What root must bring into reach; that alone is a reason for a mount namespace. */
+static int bring_into_reach(struct native *n, const char *path, bool writable, struct native_held *ret)
+{
+	*ret = (struct native_held){ .path = path, .cover = barrier(n, path), .map = writable && !native_can_write(n, path) };
+	if (!ret->cover && !ret->map)
 		return 0;
-	if (!n->namespaces || (h.map && !n->job->facts->idmapped_mounts)) {
+	if (!n->namespaces || (ret->map && !n->job->facts->idmapped_mounts)) {
 		err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "%s is out of reach for the run, which is uid %u", path, n->uid);
 		return err_hint(n->e, -ENOTSUP, "chown it to the user who shall own the run, or work in another directory");
 	}
-	if (n->held_count == NATIVE_MOST_HELD)
-		return err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "more than %d paths that root would have to bring into reach",
-			       NATIVE_MOST_HELD);
-	n->held[n->held_count++] = h;
+	n->mounts = true;
 	return 0;
+}
+
+static const struct native_held *holder(const struct native *n, const char *path)
+{
+	for (size_t i = 0; i < n->held_count; i++)
+		if (path_is_within(path, n->held[i].path))
+			return &n->held[i];
+	return NULL;
 }
 
 /* Denied, inside of what is granted, and there: the others are not granted anyway. */
 static bool needs_mask(const struct native *n, const char *path)
 {
-	if (!native_within_any(path, &n->grants_read) && !native_within_any(path, &n->grants_write))
+	bool granted = native_within_any(path, &n->grants_read) || native_within_any(path, &n->grants_write);
+	if (!granted || !native_exists(path))
 		return false;
-	bool covered = false;
-	for (size_t i = 0; i < n->held_count; i++) {
-		if (path_is_within(path, n->held[i].path))
-			return native_exists(path);
-		covered |= n->held[i].cover && path_is_within(path, n->held[i].cover);
+	if (holder(n, path))
+		return true;
+	for (size_t i = 0; i < n->held_count; i++)
+		if (n->held[i].cover && path_is_within(path, n->held[i].cover))
+			return false; /* covered, and not put back */
+	return true;
+}
+
+/* A masked path in a writable tree could be had under its old name again by renaming a directory above it. A mount point
+ * cannot be renamed: so each of them becomes one. */
+static int pin_ancestors(struct native *n, const char *path)
+{
+	const struct native_held *root = holder(n, path);
+	if (!root || !native_within_any(path, &n->grants_write))
+		return 0;
+	bool map = root->map;
+	for (size_t i = strlen(root->path) + 1; path[i]; i++) {
+		if (path[i] != '/')
+			continue;
+		const char *part = plan_text(n->plan, "%.*s", (int)i, path);
+		if (!part)
+			return err_nomem(n->e);
+		TRY(hold(n, (struct native_held){ .path = part, .map = map }));
 	}
-	return !covered && native_exists(path);
+	return 0;
 }
 
 int native_choose_mounts(struct native *n)
 {
-	for (size_t i = 0; n->change_ids && i < n->grants_write.n; i++)
-		TRY(hold(n, n->grants_write.v[i], true));
-	for (size_t i = 0; n->change_ids && i < n->grants_read.n; i++)
-		TRY(hold(n, n->grants_read.v[i], false));
-	n->mounts = n->held_count > 0;
+	struct native_held in_reach[NATIVE_MOST_HELD + 1]; /* one more than hold() takes, so that it is the one to refuse */
+	size_t count = 0;
 	const struct strv *denied = &n->job->policy->denied_paths;
+	n->mounts = n->namespaces && n->job->policy->read_only_root;
+	for (size_t i = 0; i < n->grants_write.n && count <= NATIVE_MOST_HELD; i++)
+		TRY(bring_into_reach(n, n->grants_write.v[i], true, &in_reach[count++]));
+	for (size_t i = 0; i < n->grants_read.n && n->change_ids && count <= NATIVE_MOST_HELD; i++) {
+		TRY(bring_into_reach(n, n->grants_read.v[i], false, &in_reach[count]));
+		count += in_reach[count].cover != NULL;
+	}
 	for (size_t i = 0; n->namespaces && !n->mounts && i < denied->n; i++)
 		n->mounts = needs_mask(n, denied->v[i]);
+	if (!n->mounts)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		TRY(hold(n, in_reach[i]));
+	for (size_t i = 0; i < denied->n; i++)
+		if (needs_mask(n, denied->v[i]))
+			TRY(pin_ancestors(n, denied->v[i]));
+	return 0;
+}
+
+int native_hold_scratch(struct native *n)
+{
+	return n->mounts && !n->scratch_mount ? hold(n, (struct native_held){ .path = n->scratch }) : 0;
+}
+
+static int add_covers(struct native *n)
+{
+	const struct native_held *held = n->held;
+	for (size_t i = 0; i < n->held_count; i++) {
+		bool known = !held[i].cover;
+		for (size_t k = 0; k < i && !known; k++)
+			known = held[k].cover && path_is_within(held[i].cover, held[k].cover);
+		if (!known)
+			TRY(plan_add(n->plan, PLAN_OP(COVER, held[i].cover)));
+	}
 	return 0;
 }
 
 static int add_held(struct native *n)
 {
 	struct plan *p = n->plan;
-	const struct native_held *held = n->held;
+	bool map = false;
 	for (size_t i = 0; i < n->held_count; i++)
-		TRY(plan_add(p, PLAN_OP(GRAB, plan_text(p, "%s", held[i].path), i, held[i].map ? n->uid : NO_MAP,
-					held[i].map ? n->gid : NO_MAP)));
-	for (size_t i = 0; i < n->held_count; i++) {
-		bool known = !held[i].cover;
-		for (size_t k = 0; k < i && !known; k++)
-			known = held[k].cover && path_is_within(held[i].cover, held[k].cover);
-		if (!known)
-			TRY(plan_add(p, PLAN_OP(COVER, held[i].cover)));
-	}
+		map |= n->held[i].map;
+	if (map)
+		TRY(plan_add(p, PLAN_OP(ID_MAP, n->uid, n->gid)));
 	for (size_t i = 0; i < n->held_count; i++)
-		TRY(plan_add(p, PLAN_OP(PLACE, plan_text(p, "%s", held[i].path), i)));
+		TRY(plan_add(p, PLAN_OP(GRAB, plan_text(p, "%s", n->held[i].path), i, n->held[i].map)));
+	TRY(plan_add(p, PLAN_OP(MOUNT_SEAL)));
+	TRY(add_covers(n));
+	for (size_t i = 0; i < n->held_count; i++)
+		TRY(plan_add(p, PLAN_OP(PLACE, plan_text(p, "%s", n->held[i].path), i)));
 	return 0;
 }
 
@@ -97,7 +164,7 @@ int native_add_mounts(struct native *n)
 	TRY(plan_add(p, PLAN_OP(MOUNT_PRIVATE)));
 	TRY(add_held(n));
 	if (n->scratch_mount)
-		TRY(plan_add(p, PLAN_OP(MOUNT_SCRATCH, n->scratch, native_scratch_bytes(n), n->uid, n->gid)));
+		TRY(plan_add(p, PLAN_OP(MOUNT_SCRATCH, n->scratch, native_scratch_bytes(n), n->inner_uid, n->inner_gid)));
 	if (n->job->facts->own_proc)
 		TRY(plan_add(p, PLAN_OP(MOUNT_PROC)));
 	const struct strv *denied = &n->job->policy->denied_paths;

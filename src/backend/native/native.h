@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 
-#define NATIVE_MOST_HELD 32
+#define NATIVE_MOST_HELD 64
 
 struct native_held {
 	const char *path;
@@ -26,7 +26,8 @@ struct native {
 	uint32_t inner_uid, inner_gid; /* and seen from inside */
 	bool change_ids;               /* we are root and become somebody else */
 	bool namespaces;               /* a pid namespace, and whatever else it needs */
-	bool mounts;                   /* a mount namespace as well: for masks and for what root must bring into reach */
+	bool mounts;                   /* a mount namespace as well: mounts.c says when */
+	bool list_root;                /* "/" was granted piece by piece; it may still be listed */
 	bool own_count;                /* a user namespace of its own, hence a process count of its own */
 	const char *scratch;           /* private directory with home and tmp in it */
 	bool scratch_mount;            /* it is a memory file system of the run's own, not a directory on the host */
@@ -47,6 +48,7 @@ int native_claim_ids(struct native *n);
 
 /* mounts.c: what must be mounted so that grants and denials hold */
 int native_choose_mounts(struct native *n);
+int native_hold_scratch(struct native *n); /* a scratch directory on the host must stay writable */
 int native_add_mounts(struct native *n);
 
 /* paths.c: grants and denials */

@@ -17,6 +17,8 @@
 #include "base/scope.h"
 #include "kernel/landlock.h"
 
+#define DEVICES "/dev"
+
 
 bool native_within_any(const char *path, const struct strv *roots)
 {
@@ -47,21 +49,17 @@ bool native_exists(const char *path)
 }
 
 /* ---- choosing ---- */
-/* Grant `path`, going around denied paths below it: its entries one by one. Names stay listable. */
-static int grant_around(struct native *n, const char *path, struct strv *ret, int depth)
+/* Grant `path`, going around what is to be avoided below it: its entries one by one. Names stay listable. */
+static int grant_around(const char *path, const struct strv *avoid, struct strv *ret, int depth)
 {
-	const struct strv *denied = &n->job->policy->denied_paths;
-	if (native_within_any(path, denied))
+	if (native_within_any(path, avoid))
 		return 0;
-	if (!holds_any(path, denied) || !native_is_directory(path))
+	if (!holds_any(path, avoid) || !native_is_directory(path))
 		return strv_add(ret, path);
 	autoclean(strv_done) struct strv entries = { 0 };
-	DIR *dir = opendir(path);
-	if (!dir || depth > 64) {
-		if (dir)
-			closedir(dir);
+	DIR *dir = depth > 64 ? NULL : opendir(path);
+	if (!dir)
 		return 0; /* unreadable for us: nothing to grant in it */
-	}
 	int result = 0;
 	for (struct dirent *entry; result == 0 && (entry = readdir(dir));)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
@@ -70,7 +68,7 @@ static int grant_around(struct native *n, const char *path, struct strv *ret, in
 	for (size_t i = 0; result == 0 && i < entries.n; i++) {
 		struct stat st;
 		if (lstat(entries.v[i], &st) == 0 && !S_ISLNK(st.st_mode))
-			result = grant_around(n, entries.v[i], ret, depth + 1);
+			result = grant_around(entries.v[i], avoid, ret, depth + 1);
 	}
 	return result;
 }
@@ -81,24 +79,39 @@ static int refuse_missing(const struct native *n, enum policy_field field, const
 	return err_hint(n->e, -ENOENT, "create it first, or take it out of the policy");
 }
 
-static int choose(struct native *n, const struct strv *paths, enum policy_field field, struct strv *ret)
+/* A denied path in a writable tree needs something to hold it by: a mount namespace, and a path that is there. */
+static int check_denials_in(const struct native *n, const char *writable)
 {
 	const struct strv *denied = &n->job->policy->denied_paths;
+	for (size_t i = 0; i < denied->n; i++) {
+		if (!path_is_within(denied->v[i], writable) || (n->namespaces && native_exists(denied->v[i])))
+			continue;
+		err_set(n->e, ERR_UNSUPPORTED, 0, "deniedPaths", "%s lies in the writable %s and %s", denied->v[i], writable,
+			n->namespaces ? "does not exist yet: nothing could keep the run from making it" :
+					"cannot be held there without a mount namespace");
+		return err_hint(n->e, -ENOTSUP,
+				n->namespaces ? "make it first, or let the run work in a subdirectory" :
+						"let the run work in a subdirectory; `cordon doctor` says why there is no namespace");
+	}
+	return 0;
+}
+
+static int choose(struct native *n, const struct strv *paths, enum policy_field field, const struct strv *avoid, struct strv *ret)
+{
 	for (size_t i = 0; i < paths->n; i++) {
 		const char *path = paths->v[i];
-		if (native_within_any(path, denied))
+		if (native_within_any(path, &n->job->policy->denied_paths))
 			continue;
 		if (!native_exists(path))
 			return refuse_missing(n, field, path);
-		bool held = n->namespaces || !holds_any(path, denied);
-		if (!held && field == FIELD_WRITE) {
-			err_set(n->e, ERR_UNSUPPORTED, 0, "deniedPaths",
-				"a denied path inside the writable %s cannot be held without a mount namespace", path);
-			return err_hint(n->e, -ENOTSUP, "deny a path outside of what is writable; `cordon doctor` says why there is none");
-		}
-		int added = held ? strv_add(ret, path) : grant_around(n, path, ret, 0);
+		if (field == FIELD_WRITE)
+			TRY(check_denials_in(n, path));
+		/* Somebody who grants /dev means it; who grants / means the files in it, not terminals, disks and cameras. */
+		bool whole = field == FIELD_WRITE || path_is_within(path, DEVICES);
+		int added = whole ? strv_add(ret, path) : grant_around(path, avoid, ret, 0);
 		if (added < 0)
 			return err_nomem(n->e);
+		n->list_root |= !whole && strcmp(path, "/") == 0;
 	}
 	return 0;
 }
@@ -106,15 +119,20 @@ static int choose(struct native *n, const struct strv *paths, enum policy_field 
 int native_choose_grants(struct native *n)
 {
 	const struct policy *p = n->job->policy;
-	TRY(choose(n, &p->read_paths, FIELD_READ, &n->grants_read));
-	TRY(choose(n, &p->write_paths, FIELD_WRITE, &n->grants_write));
-	return 0;
+	autoclean(strv_done) struct strv avoid = { 0 };
+	if (strv_add(&avoid, DEVICES) < 0 || (!n->namespaces && strv_append(&avoid, &p->denied_paths) < 0))
+		return err_nomem(n->e);
+	TRY(choose(n, &p->read_paths, FIELD_READ, &avoid, &n->grants_read));
+	return choose(n, &p->write_paths, FIELD_WRITE, &avoid, &n->grants_write);
 }
 
 /* ---- Landlock ---- */
+/* What was granted as a piece of something larger may be gone when the run starts. */
 static int add_rule(struct native *n, const char *path, uint64_t access)
 {
-	return plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_text(n->plan, "%s", path), access));
+	const struct policy *p = n->job->policy;
+	bool piece = !strv_has(&p->read_paths, path) && !strv_has(&p->write_paths, path) && strcmp(path, n->scratch) != 0;
+	return plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_text(n->plan, "%s", path), access, piece));
 }
 
 static int add_devices(struct native *n)
@@ -122,7 +140,7 @@ static int add_devices(struct native *n)
 	size_t count;
 	const char *const *devices = policy_system_devices(&count);
 	for (size_t i = 0; i < count; i++)
-		if (native_within_any(devices[i], &n->grants_read) && native_exists(devices[i]))
+		if (native_within_any(devices[i], &n->job->policy->read_paths) && native_exists(devices[i]))
 			TRY(add_rule(n, devices[i], landlock_device_access(n->job->facts->landlock_abi)));
 	return 0;
 }
@@ -145,6 +163,8 @@ int native_add_landlock(struct native *n)
 	}
 	TRY(add_rule(n, n->scratch, landlock_read_access(abi, true) | landlock_write_access(abi, true)));
 	TRY(add_devices(n));
+	if (n->list_root)
+		TRY(add_rule(n, "/", LL_FS_READ_DIR));
 	return plan_add(n->plan, PLAN_OP(LANDLOCK_ENFORCE));
 }
 
@@ -164,18 +184,18 @@ int native_claim_paths(struct native *n)
 	landlock_describe(n->job->facts->landlock_abi, landlock, sizeof landlock);
 	const char *mechanism = plan_text(n->plan, "Landlock %s", landlock);
 	TRY(native_claim(n, FIELD_READ, list_text(n, &p->read_paths), mechanism, STRENGTH_KERNEL));
-	TRY(native_claim(n, FIELD_WRITE, list_text(n, &p->write_paths), mechanism, STRENGTH_KERNEL));
+	/* Honest about what Landlock does not watch. */
+	const char *writing = n->mounts ? plan_text(n->plan, "%s; all else is mounted read-only", mechanism) :
+					  plan_text(n->plan, "%s; modes, owners, times and attributes of the user's own files elsewhere "
+							     "are held by readOnlyRootFilesystem only", mechanism);
+	TRY(native_claim(n, FIELD_WRITE, list_text(n, &p->write_paths), writing, STRENGTH_KERNEL));
 	if (p->read_only_root)
 		TRY(native_claim(n, FIELD_READ_ONLY_ROOT, "true",
-				 "Landlock: nothing but allowedWritePaths and the private directory is writable", STRENGTH_KERNEL));
+				 n->mounts ? "read-only mounts: nothing but allowedWritePaths and the scratch place is writable" :
+					     "Landlock: nothing but allowedWritePaths and the scratch place can be written",
+				 STRENGTH_KERNEL));
 	if (p->denied_paths.n == 0)
 		return 0;
-	size_t missing = 0;
-	for (size_t i = 0; i < p->denied_paths.n; i++)
-		missing += !native_exists(p->denied_paths.v[i]) && native_within_any(p->denied_paths.v[i], &p->write_paths);
-	const char *how = n->namespaces ? "hidden by mounts" : "left out of Landlock's grants";
-	const char *text = missing ? plan_text(n->plan, "%s; %zu of them do not exist yet and lie in a writable path: they are not held",
-					       how, missing) :
-				     how;
+	const char *text = n->mounts ? "hidden by mounts, which cannot be moved" : "left out of Landlock's grants";
 	return native_claim(n, FIELD_DENIED, list_text(n, &p->denied_paths), text, STRENGTH_KERNEL);
 }

@@ -129,6 +129,7 @@ int native_process_compile(const struct backend_job *job, struct plan *ret, stru
 	TRY(native_choose_grants(&n));
 	TRY(native_choose_mounts(&n));
 	TRY(native_choose_scratch(&n));
+	TRY(native_hold_scratch(&n));
 	TRY(native_set_limits(&n));
 	TRY(add_command(&n));
 	int added = add_ops(&n);
