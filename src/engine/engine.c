@@ -33,7 +33,7 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 	if (!engine)
 		return err_nomem(e);
 	const char *named = getenv("CORDON_KEEPER");
-	struct launcher_options launcher = { .start_keeper = options->start_keeper, .keeper_path = options->keeper_path };
+	struct launcher_options launcher = { .inside = options->keeper, .keeper_path = options->keeper_path };
 	if (!launcher.keeper_path)
 		launcher.keeper_path = named && named[0] == '/' ? named : CORDON_LIBEXECDIR "/cordon-keeper";
 	engine->admin_file = strdup(options->admin_file ? options->admin_file : ADMIN_FILE);
@@ -242,6 +242,9 @@ int engine_wait(struct engine *engine, struct run *run, int timeout_ms)
 		int64_t left = timeout_ms < 0 ? -1 : deadline - clock_now_ms();
 		if (timeout_ms >= 0 && left <= 0)
 			return 0;
+		int patience = launcher_wait_ms(engine->launcher);
+		if (patience >= 0 && (left < 0 || patience < left))
+			left = patience;
 		struct pollfd fds[2] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 } };
 		fds[1].events = input_wants(&run->input, &fds[1].fd);
 		if (poll(fds, 2, (int)left) < 0)

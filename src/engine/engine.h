@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "guard/guard.h"
 #include "kernel/probe.h"
+#include "launch/launch.h"
 #include "launch/outcome.h"
 #include "plan/plan.h"
 #include "policy/estimate.h"
@@ -53,9 +54,8 @@ struct engine;
 struct run;
 
 struct engine_options {
-	/* Starts the keeper on this end of a socket pair and returns its pid; NULL: the keeper program is executed. The CLI,
-	 * small itself, forks into it. */
-	int (*start_keeper)(int socket, int *ret_pidfd);
+	/* A keeper inside of the host, for one that is small and has one thread; NULL: the keeper program is executed. */
+	const struct keeper_inside *keeper;
 	const char *keeper_path; /* NULL: the installed one */
 	const char *admin_file;  /* NULL: /etc/cordon/policy.json */
 	const char *user_file;   /* NULL: $XDG_CONFIG_HOME/cordon/policy.json or ~/.config/cordon/policy.json */

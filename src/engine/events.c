@@ -1,4 +1,5 @@
 /* What happens to a run, as JSON lines with time and sandboxId. */
+#include <poll.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -48,6 +49,8 @@ void event_write(const struct run *run, enum event_kind kind, enum kill_reason r
 	put_details(&w, run, kind, reason);
 	json_close(&w, '}');
 	buf_add_text(&line, "\n");
-	if (buf_check(&line) == 0)
+	/* A reader that does not read must not hold up the keeper, which may live in this process. */
+	struct pollfd reader = { .fd = run->events_fd, .events = POLLOUT };
+	if (buf_check(&line) == 0 && poll(&reader, 1, 0) > 0 && (reader.revents & POLLOUT))
 		fd_write_all(run->events_fd, line.data, line.size);
 }

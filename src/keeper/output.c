@@ -128,7 +128,11 @@ static void deliver(struct stream *s, const char *bytes, size_t size)
 /* At most `room` bytes, cut where a character ends, if this is text at all. */
 static size_t cut_at(const char *bytes, size_t room)
 {
-	size_t whole = str_utf8_prefix(bytes, room);
+	/* The chunk may begin inside a character whose start was delivered before. */
+	size_t whole = 0;
+	while (whole < 3 && whole < room && (bytes[whole] & 0xc0) == 0x80)
+		whole++;
+	whole += str_utf8_prefix(bytes + whole, room - whole);
 	return room - whole < 4 ? whole : room;
 }
 

@@ -11,10 +11,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define BACKSTOP_MS 1000
 
 static void say(const struct entry *entry, struct report report)
 {
@@ -93,17 +97,57 @@ static bool reap(pid_t command, int *ret_status)
 	}
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The keeper holds the wall-clock limit. Should it be stopped, or starved, we hold it a little later. */
+static int64_t backstop_ms(const struct plan_limits *limits)
+{
+	int64_t at;
+	bool none = limits->wall_ms == PLAN_UNLIMITED ||
+		    __builtin_add_overflow(now_ms() + BACKSTOP_MS + limits->grace_ms, limits->wall_ms, &at);
+	return none ? INT64_MAX : at;
+}
+
 static int wait_for_command(const struct entry *entry, pid_t command, const sigset_t *wanted)
 {
 	int status = 0;
+	int64_t backstop = backstop_ms(&entry->plan->limits);
 	while (!reap(command, &status)) {
-		int signal = sigwaitinfo(wanted, NULL);
+		int64_t left = backstop == INT64_MAX ? INT32_MAX : backstop - now_ms();
+		struct timespec patience = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+		int signal = left <= 0 ? REAPER_KILL_SIGNAL : sigtimedwait(wanted, NULL, &patience);
 		if (signal == SIGTERM)
 			signal_all(entry, command, SIGTERM);
 		else if (signal == REAPER_KILL_SIGNAL)
 			kill(command, SIGKILL);
 	}
 	return status;
+}
+
+/* The caller's arguments and environment are our own memory, since we were forked: whoever asks /proc for ours, inside the
+ * run, must not find them. They lie side by side: the arguments from the program's name up to the first variable. */
+static void forget_caller(void)
+{
+	if (environ && environ[0] && program_invocation_name && program_invocation_name < environ[0])
+		explicit_bzero(program_invocation_name, (size_t)(environ[0] - program_invocation_name));
+	for (char **entry = environ; entry && *entry; entry++)
+		explicit_bzero(*entry, strlen(*entry));
+}
+
+/* Blocked, so that no handler of the host's runs in this copy of it, and non-dumpable, so that nobody looks in. */
+static void become_reaper(void)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_NAME, "cordon-reaper");
+	forget_caller();
 }
 
 _Noreturn void reaper_main(struct entry *entry)
@@ -114,9 +158,9 @@ _Noreturn void reaper_main(struct entry *entry)
 	sigaddset(&wanted, SIGTERM);
 	sigaddset(&wanted, REAPER_KILL_SIGNAL);
 
+	become_reaper();
 	if (!entry->own_pids)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	prctl(PR_SET_NAME, "cordon-reaper");
 	pid_t command = -1;
 	if (enter_stage(entry, STAGE_REAPER) == 0) {
 		entry->failed_op = -1;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +118,7 @@ void keeper_say_ended(struct run *run)
 {
 	struct wire_ended ended = {
 		.run = run->number,
-		.wait_status = run->wait_status,
+		.wait_status = run->have_status ? run->wait_status : SIGKILL, /* killed before it could say so */
 		.started = run->started,
 		.reason = run->reason,
 		.cut = { run->streams[0].cut, run->streams[1].cut },
@@ -231,12 +230,21 @@ static void on_host(struct keeper *k)
 }
 
 /* ---- what a run says ---- */
+/* Signals by which the kernel says that one of its limits was reached. */
+static enum kill_reason reason_of_signal(int wait_status)
+{
+	if (!WIFSIGNALED(wait_status))
+		return KILL_NONE;
+	return WTERMSIG(wait_status) == SIGXFSZ ? KILL_DISK : WTERMSIG(wait_status) == SIGXCPU ? KILL_CPU : KILL_NONE;
+}
+
 static void on_status(struct run *run)
 {
 	struct report report;
 	ssize_t got = 0;
 	while (run->status >= 0 && (got = read(run->status, &report, sizeof report)) == (ssize_t)sizeof report) {
 		if (report.kind == REPORT_STARTED) {
+			run->started = true; /* even if a limit was faster than this report */
 			run_event(run, EV_STARTED, KILL_NONE);
 		} else if (report.kind == REPORT_FAILED) {
 			run_describe_failure(run, &report);
@@ -244,7 +252,7 @@ static void on_status(struct run *run)
 		} else if (report.kind == REPORT_EXITED) {
 			run->have_status = true;
 			run->wait_status = report.wait_status;
-			run_event(run, EV_EXITED, KILL_NONE);
+			run_event(run, EV_EXITED, reason_of_signal(report.wait_status));
 		}
 	}
 	if (got == 0)
@@ -315,7 +323,7 @@ static bool is_metered(const struct run *run)
 	return run->state <= RUN_RUNNING && run->started;
 }
 
-static int until_next_deadline(const struct keeper *k)
+int keeper_wait_ms(const struct keeper *k)
 {
 	int64_t next = INT64_MAX;
 	for (size_t i = 0; i < k->top; i++) {
@@ -387,41 +395,42 @@ static void end_all(struct keeper *k)
 	}
 }
 
-static void serve(struct keeper *k)
+static void wait_and_serve(struct keeper *k, int wait_ms)
 {
-	bool ending = false;
-	while (!k->host_gone || k->count > 0) {
-		if (k->host_gone && !ending) {
-			ending = true;
-			epoll_ctl(k->epoll, EPOLL_CTL_DEL, k->host, NULL);
-			end_all(k);
-			continue;
-		}
-		struct epoll_event events[64];
-		int count = epoll_wait(k->epoll, events, COUNT_OF(events), until_next_deadline(k));
-		for (int i = 0; i < count; i++)
-			dispatch(k, &events[i]);
-		on_time(k);
-	}
+	struct epoll_event events[64];
+	int count = epoll_wait(k->epoll, events, COUNT_OF(events), wait_ms);
+	for (int i = 0; i < count; i++)
+		dispatch(k, &events[i]);
+	on_time(k);
 }
 
-/* The caller's environment must not be readable in /proc/PID/environ of keeper and reaper: it is our own memory. */
-static void forget_environment(void)
+static void finish_all(struct keeper *k)
 {
-	for (char **entry = environ; entry && *entry; entry++)
-		explicit_bzero(*entry, strlen(*entry));
-	environ = NULL;
+	k->host_gone = true;
+	epoll_ctl(k->epoll, EPOLL_CTL_DEL, k->host, NULL);
+	end_all(k);
+	while (k->count > 0)
+		wait_and_serve(k, keeper_wait_ms(k));
 }
 
+static int init(struct keeper *k, int socket)
+{
+	k->host = socket;
+	k->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (k->epoll < 0)
+		return -errno;
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a killed reaper leaves comes to us */
+	return watch(k, socket, EPOLLIN, tag(NULL, SOURCE_HOST));
+}
+
+/* ---- a process of its own ---- */
 static void become_keeper(void)
 {
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL); /* nothing but SIGKILL ends a keeper; epoll tells it everything */
-	forget_environment();
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "cordon-keeper");
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	setsid(); /* out of reach of the terminal's signals, and of what the run could do to its session */
 	if (chdir("/") < 0)
 		_exit(125);
@@ -431,32 +440,47 @@ _Noreturn void keeper_main(int socket)
 {
 	become_keeper();
 	static struct keeper k; /* large, and of one process only */
-	k.host = socket;
-	k.epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (k.epoll < 0 || watch(&k, socket, EPOLLIN, tag(NULL, SOURCE_HOST)) < 0)
+	if (init(&k, socket) < 0)
 		_exit(125);
-	serve(&k);
+	while (!k.host_gone)
+		wait_and_serve(&k, keeper_wait_ms(&k));
+	finish_all(&k);
 	_exit(0);
 }
 
-int keeper_fork(int socket, int *ret_pidfd)
+/* ---- inside of its host ---- */
+int keeper_open(int socket, struct keeper **ret)
 {
-	int pidfd = -1;
-	long pid = syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
-	if (pid < 0)
-		return -errno;
-	if (pid > 0) {
-		*ret_pidfd = pidfd;
-		return (int)pid;
+	struct keeper *k = calloc(1, sizeof *k);
+	if (!k)
+		return -ENOMEM;
+	int result = init(k, socket);
+	if (result < 0) {
+		fd_done(&k->epoll);
+		free(k);
+		return result;
 	}
-	/* Only the socket is ours: the caller's descriptors come with each plan. */
-	if (socket > 3 && dup3(socket, 3, O_CLOEXEC) < 0)
-		_exit(125);
-	syscall(SYS_close_range, 4, ~0u, 0);
-	for (int fd = 0; fd < 3; fd++)
-		close(fd);
-	for (int fd = 0; fd < 3; fd++)
-		if (open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
-			_exit(125);
-	keeper_main(3);
+	*ret = k;
+	return 0;
+}
+
+int keeper_fd(const struct keeper *k)
+{
+	return k->epoll;
+}
+
+void keeper_step(struct keeper *k)
+{
+	wait_and_serve(k, 0);
+}
+
+void keeper_close(struct keeper **k)
+{
+	if (!*k)
+		return;
+	finish_all(*k);
+	fd_done(&(*k)->epoll);
+	fd_done(&(*k)->host);
+	free(*k);
+	*k = NULL;
 }

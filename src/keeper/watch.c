@@ -26,7 +26,6 @@ static void enter_state(struct run *run, enum run_state state, int64_t wait_us)
 
 static void note_started(struct run *run)
 {
-	run->started = true;
 	int64_t wall_ms = run->plan.limits.wall_ms;
 	run->state = RUN_RUNNING;
 	run->deadline_us = wall_ms == PLAN_UNLIMITED ? INT64_MAX : run->started_us + wall_ms * 1000;
@@ -113,8 +112,10 @@ static const action matrix[RUN_STATES][EV_COUNT] = {
 
 void run_event(struct run *run, enum run_event event, enum kill_reason reason)
 {
-	/* The first reason is the one that is told. */
-	if (run->reason == KILL_NONE && reason != KILL_NONE && run->state < RUN_ENDING && !run->have_status)
+	/* The first reason is the one that is told. What ended by itself was not ended by a limit, except that output which
+	 * was cut is always told, and that the kernel's own limits show in the status. */
+	bool late = run->have_status && reason != KILL_OUTPUT && event != EV_EXITED;
+	if (run->reason == KILL_NONE && !late)
 		run->reason = reason;
 	action act = matrix[run->state][event];
 	if (act)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,8 +29,8 @@ struct launch {
 struct launcher {
 	struct launcher_options options;
 	int socket; /* -1: no keeper */
-	int pidfd;
 	int pid;
+	struct keeper *inside; /* or NULL */
 	uint64_t last_number;
 	struct launch *runs;
 };
@@ -48,7 +47,7 @@ int launcher_open(const struct launcher_options *options, struct launcher **ret,
 	if (!l)
 		return err_nomem(e);
 	l->options = *options;
-	l->socket = l->pidfd = -1;
+	l->socket = -1;
 	*ret = l;
 	return 0;
 }
@@ -95,7 +94,6 @@ static int start_program(struct launcher *l, int socket, struct err *e)
 		return err_hint(e, spawned, "install cordon, or name the keeper with CORDON_KEEPER");
 	}
 	l->pid = pid;
-	l->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 }
 
@@ -107,11 +105,11 @@ static int start_keeper(struct launcher *l, struct err *e)
 		return err_set(e, ERR_IO, -made, "keeper", "cannot make a socket pair");
 	autoclean(fd_done) int ours = pair[0];
 	autoclean(fd_done) int theirs = pair[1];
-	if (l->options.start_keeper) {
-		int pid = l->options.start_keeper(theirs, &l->pidfd);
-		if (pid < 0)
-			return err_set(e, ERR_IO, -pid, "keeper", "cannot start the keeper");
-		l->pid = pid;
+	if (l->options.inside) {
+		int opened = l->options.inside->open(theirs, &l->inside);
+		if (opened < 0)
+			return err_set(e, ERR_IO, -opened, "keeper", "cannot open a keeper");
+		(void)TAKE_FD(theirs);
 	} else {
 		TRY(start_program(l, theirs, e));
 	}
@@ -125,7 +123,10 @@ static void let_go(struct launcher *l)
 	if (l->socket < 0)
 		return;
 	fd_done(&l->socket);
-	fd_done(&l->pidfd);
+	if (l->inside) {
+		l->options.inside->close(&l->inside);
+		return;
+	}
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
@@ -299,6 +300,8 @@ static void on_loss(struct launcher *l)
 
 int launcher_dispatch(struct launcher *l)
 {
+	if (l->inside)
+		l->options.inside->step(l->inside);
 	while (l->socket >= 0) {
 		autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
 		int got = wire_receive(l->socket, WIRE_KEEPER, &frame);
@@ -315,7 +318,12 @@ int launcher_dispatch(struct launcher *l)
 
 int launcher_fd(const struct launcher *l)
 {
-	return l->socket;
+	return l->inside ? l->options.inside->fd(l->inside) : l->socket;
+}
+
+int launcher_wait_ms(const struct launcher *l)
+{
+	return l->inside ? l->options.inside->wait_ms(l->inside) : -1;
 }
 
 int launch_cancel(struct launch *run)

@@ -13,8 +13,18 @@
 
 struct launcher;
 
+/* A keeper inside of the host (keeper/keeper.h), as functions, since this room does not look into that one. */
+struct keeper;
+struct keeper_inside {
+	int (*open)(int socket, struct keeper **ret);
+	int (*fd)(const struct keeper *k);
+	int (*wait_ms)(const struct keeper *k);
+	void (*step)(struct keeper *k);
+	void (*close)(struct keeper **k);
+};
+
 struct launcher_options {
-	int (*start_keeper)(int socket, int *ret_pidfd); /* NULL: execute keeper_path */
+	const struct keeper_inside *inside; /* NULL: execute keeper_path */
 	const char *keeper_path;
 };
 
@@ -43,5 +53,6 @@ int launch_cancel(struct launch *run);
 const struct outcome *launch_outcome(const struct launch *run); /* NULL until it is over */
 void launch_done(struct launch **run);                          /* cancels it if it still runs */
 
-int launcher_fd(const struct launcher *l); /* -1 while there is no keeper */
-int launcher_dispatch(struct launcher *l); /* never blocks */
+int launcher_fd(const struct launcher *l);      /* poll for POLLIN; -1 while there is no keeper */
+int launcher_wait_ms(const struct launcher *l); /* and no longer than this; -1: no limit */
+int launcher_dispatch(struct launcher *l);      /* never blocks */

@@ -8,7 +8,7 @@
 int judge_decide(struct args *a, const struct cli_host *host, struct decision *ret, struct err *e)
 {
 	autoclean(engine_close) struct engine *engine = NULL;
-	TRY(engine_open(&(struct engine_options){ .start_keeper = host->start_keeper }, &engine, e));
+	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper }, &engine, e));
 	struct kernel_facts facts;
 	kernel_probe_all(&facts); /* a person waits for the answer: it may take the milliseconds that a run may not */
 	return engine_decide(engine, &a->request, &facts, ret, e);

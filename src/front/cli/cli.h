@@ -1,8 +1,10 @@
 /* The command line. The composition root (src/tool) hands in what this room may not reach itself. */
 #pragma once
 
+struct keeper_inside;
+
 struct cli_host {
-	int (*start_keeper)(int socket, int *ret_pidfd); /* forks into the keeper: see engine.h */
+	const struct keeper_inside *keeper; /* see engine.h */
 };
 
 /* The whole program; returns its exit status. */

@@ -32,7 +32,7 @@ struct findings {
 static int find_out(struct findings *f, const struct cli_host *host, struct err *e)
 {
 	autoclean(engine_close) struct engine *engine = NULL;
-	TRY(engine_open(&(struct engine_options){ .start_keeper = host->start_keeper }, &engine, e));
+	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper }, &engine, e));
 	struct kernel_facts facts;
 	kernel_probe_all(&facts);
 	for (int i = LEVEL_PROCESS; i < LEVEL_COUNT; i++)

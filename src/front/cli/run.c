@@ -2,8 +2,9 @@
  *
  * The keeper holds the limits, so all that is left to do here is to wait. A signal that asks us to go (SIGINT, SIGTERM,
  * SIGHUP) cancels the run; then we still wait, because only the end of the run tells that nothing of it is left. Further
- * signals change nothing: the keeper kills soon after it has asked. Whoever kills us for good closes the keeper's socket,
- * which ends the run, too. */
+ * signals change nothing: the keeper kills soon after it has asked. Whoever kills us for good ends the run with us: the
+ * keeper lives in this process, and the reaper dies with it. For the same reason the terminal's stop key does nothing: limits
+ * go on while a run does. */
 #include "front/cli/args.h"
 
 #include <errno.h>
@@ -155,8 +156,9 @@ int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
 	TRY(set_events(a, &events, e));
 	a->request.capture = a->json;
 	handle_signals(on_ending_signal);
+	signal(SIGTSTP, SIG_IGN);
 	autoclean(engine_close) struct engine *engine = NULL;
-	TRY(engine_open(&(struct engine_options){ .start_keeper = host->start_keeper }, &engine, e));
+	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper }, &engine, e));
 	struct run *run = NULL;
 	int result = run_it(engine, a, &run, e);
 	if (run)
