@@ -8,6 +8,7 @@
 # $PROBE_DIR      the programs of tests/probe; they need --read "$PROBE_DIR"
 # $T              a folder of this test's own, removed at its end
 # $WORK           a folder in it that an ordinary user owns; the test starts there
+# ${GROUNDS[@]}   working directories of every kind that makes a plan of its own, $WORK the first
 # $OUT $ERR       files: what the last command of run, expect_status printed; $STATUS its exit status
 # shellcheck shell=bash disable=SC2034
 set -u
@@ -20,7 +21,12 @@ PROBE_DIR=$BUILD/tests/probe
 TEST_UID=${CORDON_TEST_UID:-1000}
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/test-XXXXXX") || exit 1
-trap 'chmod -R u+rwX "$T" 2>/dev/null; rm -rf "$T"' EXIT
+GROUND=
+clean_up() { # for tests with a trap of their own
+	cd / && chmod -R u+rwX "$T" $GROUND 2>/dev/null
+	rm -rf "$T" $GROUND
+}
+trap clean_up EXIT
 chmod 755 "$T"
 WORK=$T/work OUT=$T/out ERR=$T/err STATUS=
 FAILED=0
@@ -29,6 +35,14 @@ mkdir "$WORK" && : >"$OUT" && : >"$ERR"
 cd "$WORK" || exit 1
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
+
+# Working directories that make different plans: for root one behind a closed directory (covers, as $T is), one of an ordinary
+# user, which needs no mounts, and one of root's own (ids mapped).
+GROUNDS=("$WORK")
+if is_root; then
+	GROUND=$(mktemp -d /tmp/test-XXXXXX) && chmod 755 "$GROUND" && mkdir "$GROUND/user" "$GROUND/root" && chown "$TEST_UID:$TEST_UID" "$GROUND/user" || exit 1
+	GROUNDS+=("$GROUND/user" "$GROUND/root")
+fi
 
 ok() { echo "ok - $*"; }
 not_ok() { # TEXT [REMARK...]

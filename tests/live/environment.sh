@@ -113,7 +113,7 @@ cd "$WORK" || exit 1
 # ---- root: whose run it is ----
 if is_root; then
 	place=$(mktemp -d /tmp/test-env-XXXXXX)
-	trap 'rm -rf "$place"; chmod -R u+rwX "$T" 2>/dev/null; rm -rf "$T"' EXIT
+	trap 'rm -rf "$place"; clean_up' EXIT
 	chmod 755 "$place"
 	mkdir "$place/root" "$place/other" && chown 4321:4322 "$place/other"
 	about 'root, a directory of another user'
