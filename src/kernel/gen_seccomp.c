@@ -66,7 +66,8 @@ static const struct row {
 	int number[SECCOMP_ARCH_COUNT];
 	enum target action[SECCOMP_BUILTIN_COUNT];
 } rows[] = {
-#define S(name, x86_64, aarch64, by_default, strict, reason) { #name, { x86_64, aarch64 }, { TARGET_##by_default, TARGET_##strict } },
+#define S(name, x86_64, aarch64, by_default, strict, reason)                                                                       \
+	{ #name, { x86_64, aarch64 }, { TARGET_##by_default, TARGET_##strict } },
 #include "kernel/seccomp.def"
 #undef S
 };
@@ -358,13 +359,16 @@ static void print_insn(const struct program *p, int i)
 {
 	const struct insn *in = &p->insns[i];
 	bool jumps = BPF_CLASS(in->code) == BPF_JMP;
-	printf("\t{ 0x%02x, %d, %d, 0x%x },\n", in->code, jumps ? distance(p, i, in->jt) : 0, jumps ? distance(p, i, in->jf) : 0, in->k);
+	printf("\t{ 0x%02x, %d, %d, 0x%x },\n", in->code, jumps ? distance(p, i, in->jt) : 0, jumps ? distance(p, i, in->jf) : 0,
+	       in->k);
 }
 
 static const struct {
 	const char *name;
 	uint32_t audit_arch;
-} arches[] = { [SECCOMP_ARCH_X86_64] = { "x86_64", AUDIT_ARCH_X86_64 }, [SECCOMP_ARCH_AARCH64] = { "aarch64", AUDIT_ARCH_AARCH64 } };
+} arches[] = {
+	[SECCOMP_ARCH_X86_64] = { "x86_64", AUDIT_ARCH_X86_64 }, [SECCOMP_ARCH_AARCH64] = { "aarch64", AUDIT_ARCH_AARCH64 }
+};
 
 static const char *const filters[] = { [SECCOMP_BUILTIN_DEFAULT] = "default", [SECCOMP_BUILTIN_STRICT] = "strict" };
 
@@ -401,7 +405,8 @@ int main(void)
 	for (enum seccomp_arch arch = 0; arch < SECCOMP_ARCH_COUNT; arch++)
 		for (enum seccomp_builtin which = 0; which < SECCOMP_BUILTIN_COUNT; which++)
 			printf("\t[%d][%d] = { filter_%s_%s, COUNT_OF(filter_%s_%s), points_%s_%s },\n", (int)arch, (int)which,
-			       filters[which], arches[arch].name, filters[which], arches[arch].name, filters[which], arches[arch].name);
+			       filters[which], arches[arch].name, filters[which], arches[arch].name, filters[which],
+			       arches[arch].name);
 	printf("};\n");
 	return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }

@@ -1,7 +1,9 @@
 #include "kernel/seccomp_oci.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,38 +17,34 @@
 #include "base/scope.h"
 #include "base/str.h"
 #include "kernel/seccomp.h"
+#include "kernel/seccomp_rules.h"
 
 /* What the profiles call this machine. */
 #if defined(__x86_64__)
 #define GO_ARCH "amd64"
 #define SCMP_NAME "SCMP_ARCH_X86_64"
+#define NATIVE_AUDIT_ARCH AUDIT_ARCH_X86_64
 #else
 #define GO_ARCH "arm64"
 #define SCMP_NAME "SCMP_ARCH_AARCH64"
+#define NATIVE_AUDIT_ARCH AUDIT_ARCH_AARCH64
 #endif
 
 enum {
-	MAX_RULES = 8192, /* libseccomp takes time for each; the largest profile known has 500 */
-	MAX_ARGS = 16,
-	MAX_ERRNO = 4095, /* the kernel cuts larger ones */
+	MAX_COMPARING = 512, /* rules; the largest profile known has 20 */
+	MAX_ERRNO = 4095,    /* the kernel cuts larger ones */
 	MAX_NUMBER = 1024,
 };
 
-/* What the whole profile says of one system call, without and with comparisons of arguments. */
-struct said {
-	bool plain, compared;
-	bool mixed;                             /* those with comparisons have different actions */
-	uint32_t plain_action, compared_action; /* the strictest; the first */
-	bool added;                             /* the plain one has been given to libseccomp */
-};
-
 struct profile {
-	scmp_filter_ctx filter;
-	struct said said[MAX_NUMBER]; /* by number */
 	uint32_t default_action;
-	bool adding; /* the second pass: all has been said */
-	int rules;
-	int status; /* the first failure of libseccomp */
+	/* Rules without comparisons, by number: the strictest action, where there is one. */
+	struct {
+		bool given;
+		uint32_t action;
+	} plain[MAX_NUMBER];
+	struct seccomp_rule *comparing; /* room for MAX_COMPARING, and as many again for the plain rules of the same calls */
+	size_t comparing_count;
 };
 
 static void filter_done(scmp_filter_ctx *filter)
@@ -56,6 +54,9 @@ static void filter_done(scmp_filter_ctx *filter)
 }
 
 /* ---- actions ---- */
+
+_Static_assert(SCMP_ACT_ALLOW == SECCOMP_RET_ALLOW && SCMP_ACT_KILL_PROCESS == SECCOMP_RET_KILL_PROCESS,
+	       "libseccomp's are the kernel's");
 
 static const struct {
 	const char *name;
@@ -75,11 +76,15 @@ static const struct {
 
 static const struct {
 	const char *name;
-	enum scmp_compare op;
+	enum seccomp_compare op;
 } compares[] = {
-	{ "SCMP_CMP_NE", SCMP_CMP_NE }, { "SCMP_CMP_LT", SCMP_CMP_LT }, { "SCMP_CMP_LE", SCMP_CMP_LE },
-	{ "SCMP_CMP_EQ", SCMP_CMP_EQ }, { "SCMP_CMP_GE", SCMP_CMP_GE }, { "SCMP_CMP_GT", SCMP_CMP_GT },
-	{ "SCMP_CMP_MASKED_EQ", SCMP_CMP_MASKED_EQ },
+	{ "SCMP_CMP_NE", SECCOMP_COMPARE_NE },
+	{ "SCMP_CMP_LT", SECCOMP_COMPARE_LT },
+	{ "SCMP_CMP_LE", SECCOMP_COMPARE_LE },
+	{ "SCMP_CMP_EQ", SECCOMP_COMPARE_EQ },
+	{ "SCMP_CMP_GE", SECCOMP_COMPARE_GE },
+	{ "SCMP_CMP_GT", SECCOMP_COMPARE_GT },
+	{ "SCMP_CMP_MASKED_EQ", SECCOMP_COMPARE_MASKED_EQ },
 };
 
 /* The row of a table (of structs that begin with their name) that `at` names: its index, or -1 and an error. */
@@ -176,7 +181,8 @@ static struct conditions read_conditions(const struct json_at *block, const char
 	struct json_at at = json_member(block, key);
 	if (!json_present(&at) || !json_object(&at, keys, COUNT_OF(keys)))
 		return met;
-	struct json_at caps_at = json_member(&at, "caps"), arches_at = json_member(&at, "arches"), kernel_at = json_member(&at, "minKernel");
+	struct json_at caps_at = json_member(&at, "caps"), arches_at = json_member(&at, "arches"),
+		       kernel_at = json_member(&at, "minKernel");
 	autoclean(strv_done) struct strv caps = { 0 };
 	autoclean(strv_done) struct strv arches = { 0 };
 	const char *version;
@@ -199,19 +205,19 @@ static bool applies(const struct json_at *block)
 /* ---- rules ---- */
 
 struct comparisons {
-	struct scmp_arg_cmp v[MAX_ARGS];
+	struct seccomp_comparison v[6];
 	unsigned n;
 	bool twice; /* some argument has two */
 };
 
-static bool read_comparison(struct json_at *at, struct scmp_arg_cmp *ret)
+static bool read_comparison(struct json_at *at, struct seccomp_comparison *ret)
 {
 	static const char *const keys[] = { "index", "value", "valueTwo", "op" };
 	if (!json_object(at, keys, COUNT_OF(keys)))
 		return false;
 	int64_t index = -1, value = 0, value_two = 0;
-	struct json_at index_at = json_member(at, "index"), value_at = json_member(at, "value"), two_at = json_member(at, "valueTwo"),
-		       op_at = json_member(at, "op");
+	struct json_at index_at = json_member(at, "index"), value_at = json_member(at, "value"),
+		       two_at = json_member(at, "valueTwo"), op_at = json_member(at, "op");
 	json_int(&index_at, 0, 5, &index);
 	json_int(&value_at, 0, INT64_MAX, &value);
 	if (json_present(&two_at))
@@ -221,7 +227,7 @@ static bool read_comparison(struct json_at *at, struct scmp_arg_cmp *ret)
 		json_fail(at, "give index (0 to 5), value and op", "an argument's comparison is incomplete");
 		return false;
 	}
-	*ret = (struct scmp_arg_cmp){ (unsigned)index, compares[op].op, (scmp_datum_t)value, (scmp_datum_t)value_two };
+	*ret = (struct seccomp_comparison){ (unsigned)index, compares[op].op, (uint64_t)value, (uint64_t)value_two };
 	return true;
 }
 
@@ -236,96 +242,54 @@ static bool read_comparisons(const struct json_at *block, struct comparisons *re
 		return false;
 	}
 	for (size_t i = 0; json_each(&args, i, NULL, &item); i++) {
-		if (ret->n == MAX_ARGS) {
-			json_fail(&args, "split the block", "more than %d comparisons", MAX_ARGS);
+		if (ret->n == COUNT_OF(ret->v)) {
+			json_fail(&args, "split the block", "more than %zu comparisons", COUNT_OF(ret->v));
 			return false;
 		}
-		struct scmp_arg_cmp *cmp = &ret->v[ret->n];
-		if (!read_comparison(&item, cmp))
+		struct seccomp_comparison *comparison = &ret->v[ret->n];
+		if (!read_comparison(&item, comparison))
 			return false;
-		ret->twice |= (seen & 1U << cmp->arg) != 0;
-		seen |= 1U << cmp->arg;
+		ret->twice |= (seen & 1U << comparison->argument) != 0;
+		seen |= 1U << comparison->argument;
 		ret->n++;
 	}
 	return true;
 }
 
-/* The kernel's order: kill, trap, errno, log, allow. */
-static bool stricter(uint32_t a, uint32_t b)
+static void add_comparing(struct profile *p, const struct json_at *at, uint32_t action, int number,
+			  const struct seccomp_comparison *v, unsigned n)
 {
-	return (int32_t)(a & 0xffff0000) < (int32_t)(b & 0xffff0000);
-}
-
-static void hear(struct said *said, uint32_t action, bool plain)
-{
-	if (plain) {
-		if (!said->plain || stricter(action, said->plain_action))
-			said->plain_action = action;
-		said->plain = true;
+	if (p->comparing_count == MAX_COMPARING) {
+		json_fail(at, "use fewer", "more than %d rules that compare arguments", MAX_COMPARING);
 		return;
 	}
-	said->mixed |= said->compared && said->compared_action != action;
-	if (!said->compared)
-		said->compared_action = action;
-	said->compared = true;
-}
-
-/* libseccomp, and so runc, drops rules without a word: the first of two without comparisons wins, one without comparisons hides those
- * that have some, and one with the default action is none. Here the strictest without comparisons wins; and a rule that would be
- * lost to a wider one is an error, because something that somebody counts on would not be enforced. */
-static bool would_be_lost(const struct profile *p, const struct said *said, uint32_t action, bool plain)
-{
-	if (plain)
-		return false;
-	if (said->plain)
-		return stricter(action, said->plain_action);
-	return said->mixed && action == p->default_action;
-}
-
-static bool is_needless(const struct profile *p, const struct said *said, uint32_t action, bool plain)
-{
-	return plain ? said->added || action != said->plain_action || action == p->default_action :
-		       said->plain || action == p->default_action;
-}
-
-static void add_rule(struct profile *p, const struct json_at *at, uint32_t action, int number, const struct scmp_arg_cmp *cmps, unsigned n)
-{
-	struct said *said = &p->said[number];
-	const char *name = seccomp_syscall_name(number);
-	if (!p->adding) {
-		if (p->rules++ == MAX_RULES)
-			json_fail(at, "use fewer blocks", "more than %d rules", MAX_RULES);
-		hear(said, action, n == 0);
-		return;
-	}
-	int result = would_be_lost(p, said, action, n == 0) ? -EEXIST : 0;
-	if (result == 0 && !is_needless(p, said, action, n == 0)) {
-		result = seccomp_rule_add_array(p->filter, action, number, n, cmps);
-		said->added |= n == 0;
-	}
-	if (result == -EEXIST)
-		json_fail(at, "say for all arguments what the call may do, each once", "it contradicts another block about %s", name);
-	else if (result < 0)
-		json_fail(at, "look at the comparisons of this block", "libseccomp refuses the rule for %s: %s", name, strerror(-result));
-	if (result < 0)
-		p->status = result;
+	struct seccomp_rule *rule = &p->comparing[p->comparing_count++];
+	*rule = (struct seccomp_rule){ .number = number, .action = action, .count = n };
+	memcpy(rule->comparisons, v, n * sizeof v[0]);
 }
 
 static void add_call(struct profile *p, const struct json_at *at, uint32_t action, const char *name, const struct comparisons *c)
 {
 	int number = seccomp_syscall_number(name);
-	if (number < 0 || number >= MAX_NUMBER || p->status < 0)
+	if (number < 0 || number >= MAX_NUMBER)
 		return;
-	/* libseccomp knows one comparison an argument; runc takes several as alternatives, and so do we. */
+	if (c->n == 0) {
+		if (!p->plain[number].given || seccomp_compare_actions(action, p->plain[number].action) < 0)
+			p->plain[number].action = action;
+		p->plain[number].given = true;
+		return;
+	}
+	/* Several comparisons of one argument are alternatives, as in runc. */
 	for (unsigned i = 0; c->twice && i < c->n; i++)
-		add_rule(p, at, action, number, &c->v[i], 1);
+		add_comparing(p, at, action, number, &c->v[i], 1);
 	if (!c->twice)
-		add_rule(p, at, action, number, c->v, c->n);
+		add_comparing(p, at, action, number, c->v, c->n);
 }
 
 static void read_block(struct profile *p, struct json_at *block)
 {
-	static const char *const keys[] = { "names", "name", "action", "errnoRet", "errno", "args", "comment", "includes", "excludes" };
+	static const char *const keys[] = { "names", "name",    "action",   "errnoRet", "errno",
+					    "args",  "comment", "includes", "excludes" };
 	uint32_t action;
 	struct comparisons comparisons = { .n = 0 };
 	if (!json_object(block, keys, COUNT_OF(keys)) || !read_action(block, "action", "errnoRet", "errno", &action) ||
@@ -338,13 +302,12 @@ static void read_block(struct profile *p, struct json_at *block)
 		json_fail(block, "give \"names\": [\"read\", …]", "a block needs either \"names\" or \"name\"");
 		return;
 	}
-	if (json_present(&name_at) && json_string(&name_at, &name) && strv_add(&names, name) < 0)
-		p->status = -ENOMEM;
+	bool apply = applies(block); /* looked at in any case */
 	if (json_present(&names_at))
 		json_strings(&names_at, &names);
-	if (!applies(block))
-		return;
-	for (size_t i = 0; i < names.n; i++)
+	else if (json_string(&name_at, &name) && apply)
+		add_call(p, block, action, name, &comparisons);
+	for (size_t i = 0; apply && i < names.n; i++)
 		add_call(p, block, action, names.v[i], &comparisons);
 }
 
@@ -377,41 +340,74 @@ static void check_flags(const struct json_at *top)
 {
 	static const struct {
 		const char *name;
-	} flags[] = { { "SECCOMP_FILTER_FLAG_TSYNC" }, { "SECCOMP_FILTER_FLAG_LOG" }, { "SECCOMP_FILTER_FLAG_SPEC_ALLOW" },
+	} flags[] = { { "SECCOMP_FILTER_FLAG_TSYNC" },
+		      { "SECCOMP_FILTER_FLAG_LOG" },
+		      { "SECCOMP_FILTER_FLAG_SPEC_ALLOW" },
 		      { "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV" } };
 	struct json_at at = json_member(top, "flags"), item;
 	for (size_t i = 0; json_present(&at) && json_each(&at, i, NULL, &item); i++)
 		find_name(&item, flags, COUNT_OF(flags), sizeof flags[0]);
 }
 
-static int start_filter(struct profile *p, struct err *e)
+/* ---- the program ---- */
+
+/* The rules without comparisons, by libseccomp. */
+static int make_plain(const struct profile *p, scmp_filter_ctx *ret, struct err *e)
 {
-	p->filter = seccomp_init(p->default_action);
-	if (!p->filter)
+	autoclean(filter_done) scmp_filter_ctx filter = seccomp_init(p->default_action);
+	if (!filter)
 		return err_nomem(e);
-	int result = seccomp_attr_set(p->filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	int result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree; an older libseccomp makes a list, which is only slower */
+	for (int i = 0; i < MAX_NUMBER && result >= 0; i++)
+		if (p->plain[i].given && p->plain[i].action != p->default_action)
+			result = seccomp_rule_add(filter, p->plain[i].action, i, 0);
 	if (result < 0)
-		return err_set(e, ERR_UNSUPPORTED, -result, "seccomp", "cannot have foreign system calls killed");
-	seccomp_attr_set(p->filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree; an older libseccomp makes a list, which is only slower */
+		return err_set(e, ERR_UNSUPPORTED, -result, "seccomp", "libseccomp does not take a rule");
+	*ret = TAKE(filter);
 	return 0;
 }
 
-static int export_filter(const struct profile *p, const char *name, struct buf *ret, struct err *e)
+static int export_plain(scmp_filter_ctx filter, struct buf *out)
 {
 	autoclean(fd_done) int fd = memfd_create("seccomp", MFD_CLOEXEC);
 	if (fd < 0)
-		return err_set(e, ERR_IO, errno, "seccomp", "cannot make room for the filter of %s", name);
-	int result = seccomp_export_bpf(p->filter, fd);
-	if (result < 0)
-		return err_set(e, ERR_CONFIG, -result, "seccomp", "libseccomp cannot compile %s", name);
+		return -errno;
+	TRY(seccomp_export_bpf(filter, fd));
+	autoclean(buf_done) struct buf bytes = BUF_MAX(BPF_MAXINSNS * sizeof(struct sock_filter));
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	TRY(fd_read_all(fd, &bytes));
+	buf_add(out, bytes.data, bytes.size);
+	return buf_check(out) < 0 ? -E2BIG : 0;
+}
+
+/* A call with comparisons is answered in front, so its plain rule must be known there, too. */
+static size_t add_plain_to_comparing(struct profile *p)
+{
+	size_t count = p->comparing_count;
+	for (size_t i = 0; i < p->comparing_count; i++) {
+		int number = p->comparing[i].number;
+		if (p->plain[number].given)
+			p->comparing[count++] = (struct seccomp_rule){ .number = number, .action = p->plain[number].action };
+	}
+	return count;
+}
+
+static int make_program(struct profile *p, const char *name, struct buf *ret, struct err *e)
+{
+	autoclean(filter_done) scmp_filter_ctx filter = NULL;
 	autoclean(buf_done) struct buf program = BUF_MAX(BPF_MAXINSNS * sizeof(struct sock_filter));
-	result = lseek(fd, 0, SEEK_SET) < 0 ? -errno : fd_read_all(fd, &program);
-	if (result == -EFBIG) {
+	TRY(make_plain(p, &filter, e));
+	int result = seccomp_rules_compile(p->comparing, add_plain_to_comparing(p), p->default_action, NATIVE_AUDIT_ARCH, &program);
+	if (result >= 0)
+		result = export_plain(filter, &program);
+	if (result == -E2BIG || result == -EFBIG) {
 		err_set(e, ERR_CONFIG, E2BIG, "seccomp", "the filter of %s has more than %d instructions", name, BPF_MAXINSNS);
-		return err_hint(e, -E2BIG, "use fewer rules with arguments");
+		return err_hint(e, -E2BIG, "use fewer rules that compare arguments");
 	}
 	if (result < 0)
-		return err_set(e, ERR_IO, -result, "seccomp", "cannot read the filter of %s back", name);
+		return err_set(e, ERR_IO, -result, "seccomp", "cannot compile %s", name);
 	*ret = program;
 	program = BUF_MAX(0);
 	return 0;
@@ -419,25 +415,21 @@ static int export_filter(const struct profile *p, const char *name, struct buf *
 
 static int compile(struct json_doc *doc, const char *name, struct buf *ret_program, struct err *e)
 {
-	static const char *const keys[] = { "defaultAction", "defaultErrnoRet", "defaultErrno", "archMap", "architectures", "syscalls", "flags",
-					    "listenerPath", "listenerMetadata", "comment" };
-	autoclean(filter_done) scmp_filter_ctx filter = NULL;
-	struct profile p = { .rules = 0 };
+	static const char *const keys[] = { "defaultAction", "defaultErrnoRet", "defaultErrno", "archMap",          "architectures",
+					    "syscalls",      "flags",           "listenerPath", "listenerMetadata", "comment" };
+	autoclean(free_done) struct seccomp_rule *comparing = calloc(2 * (size_t)MAX_COMPARING, sizeof *comparing);
+	if (!comparing)
+		return err_nomem(e);
+	struct profile p = { .comparing = comparing };
 	struct json_at top = json_top(doc);
-	if (!json_object(&top, keys, COUNT_OF(keys)) || !read_action(&top, "defaultAction", "defaultErrnoRet", "defaultErrno", &p.default_action))
+	if (!json_object(&top, keys, COUNT_OF(keys)) ||
+	    !read_action(&top, "defaultAction", "defaultErrnoRet", "defaultErrno", &p.default_action))
 		return json_finish(doc, e);
 	check_architectures(&top);
 	check_flags(&top);
-	TRY(start_filter(&p, e));
-	filter = p.filter;
 	read_blocks(&p, &top);
 	TRY(json_finish(doc, e));
-	p.adding = true;
-	read_blocks(&p, &top);
-	TRY(json_finish(doc, e));
-	if (p.status < 0)
-		return err_nomem(e);
-	return export_filter(&p, name, ret_program, e);
+	return make_program(&p, name, ret_program, e);
 }
 
 int seccomp_from_oci_text(const char *text, size_t length, const char *name, struct buf *ret_program, struct err *e)

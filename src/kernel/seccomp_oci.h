@@ -1,12 +1,12 @@
-/* A seccomp profile in the JSON of Docker and OCI → BPF, with libseccomp, at run time.
+/* A seccomp profile in the JSON of Docker and OCI → BPF, at run time: with libseccomp, and seccomp_rules.h for comparisons.
  *
  * Read as Docker and runc read it, with these differences, all of them narrower:
  *  - calls of this architecture only: archMap and architectures may list others (x86, x32), they are killed nevertheless;
  *  - runs hold no capabilities: blocks that include some never apply, blocks that exclude some always do;
  *  - SCMP_ACT_KILL ends the process, not only the thread: half a program is worse than none;
  *  - SCMP_ACT_TRACE and SCMP_ACT_NOTIFY are refused: nobody traces the run, and the listener is cordon's own;
- *  - of two blocks about the same call the stricter counts (libseccomp: the first); where a block that compares arguments
- *    would be lost to a wider one that does not, the profile is refused;
+ *  - of all blocks about a call that hold, the strictest counts, as with stacked filters; libseccomp would take the first, or
+ *    drop those that compare arguments;
  *  - unknown keys, actions, comparisons and flags are errors. Unknown system calls are skipped, as everywhere: profiles name
  *    those of all architectures and kernels, and what is skipped falls to the default action.
  * SCMP_ACT_LOG allows and leaves a line in the audit log, as the profile says. Argument values are below 2^63. */

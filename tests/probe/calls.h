@@ -1,6 +1,6 @@
 /* Every system call of the table, done for real with arguments that can do no harm, and what the filters make of it.
  *
- * The arguments are bad pointers, descriptors and flags: EFAULT, EBADF or EINVAL means "not blocked". Each call is made in a child of
+ * The arguments are bad pointers, descriptors and flags: EFAULT, EBADF, EINVAL mean "not blocked". Each call has a child of
  * its own, in a session of its own, so what a call changes is gone with the child. */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 struct call {
 	const char *name;
-	const char *label;     /* "" or what is special about the arguments */
+	const char *label; /* "" or what is special about the arguments */
 	int number;
 	long args[6];
 	const char *expect[2]; /* default, strict: the errno's name, or "pass" */
@@ -27,8 +27,9 @@ struct call {
 /* What a plain action gives; argument checks have rows of their own below and give NULL here. */
 static inline const char *call_expected(const char *action)
 {
-	static const char *const pairs[][2] = { { "ALLOW", "pass" },  { "DENY", "EPERM" }, { "DENY_SOCKET", "EACCES" },
-						{ "NOSYS", "ENOSYS" }, { "IPC", "EPERM" } };
+	static const char *const pairs[][2] = {
+		{ "ALLOW", "pass" }, { "DENY", "EPERM" }, { "DENY_SOCKET", "EACCES" }, { "NOSYS", "ENOSYS" }, { "IPC", "EPERM" }
+	};
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
 		if (strcmp(pairs[i][0], action) == 0)
 			return pairs[i][1];
@@ -56,16 +57,18 @@ static const struct {
 	const char *name;
 	long args[6];
 } call_careful[] = {
-	{ "kill", { NOBODY, 0 } },
-	{ "futex", { BAD, 1 } }, /* an unknown operation would be ENOSYS */
-	{ "msgget", { NOBODY, 0 } },
-	{ "semget", { NOBODY, 1, 0 } },
-	{ "shmget", { NOBODY, 4096, 0 } },
-	{ "set_tid_address", { 0 } },
-	{ "setfsuid", { BAD } },
+	{ "kill", { NOBODY, 0 } },    { "futex", { BAD, 1 } }, /* an unknown operation would be ENOSYS */
+	{ "msgget", { NOBODY, 0 } },  { "semget", { NOBODY, 1, 0 } }, { "shmget", { NOBODY, 4096, 0 } },
+	{ "set_tid_address", { 0 } }, { "setfsuid", { BAD } },
 };
 
-#define V(name, label, by_default, strict, ...) { #name, label, SYS_##name, { __VA_ARGS__ }, { by_default, strict } }
+#define V(name, label, by_default, strict, ...)                                                                                    \
+	{                                                                                                                          \
+#name, label, SYS_##name, { __VA_ARGS__ },                                                                         \
+		{                                                                                                                  \
+			by_default, strict                                                                                         \
+		}                                                                                                                  \
+	}
 
 /* The argument checks: each refusal with its permitted twin. */
 static const struct call call_checked[] = {

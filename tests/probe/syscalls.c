@@ -14,8 +14,8 @@ static void answer(const char *name, const char *label, int result)
 {
 	char line[160];
 	const char *word = result == 0 ? "ok" : result > 0 ? strerrorname_np(result) : sigabbrev_np(-result);
-	snprintf(line, sizeof line, "%s%s%s%s\t%s%s", name, label[0] ? " (" : "", label, label[0] ? ")" : "", result < 0 ? "SIG" : "",
-		 word ? word : "?");
+	snprintf(line, sizeof line, "%s%s%s%s\t%s%s", name, label[0] ? " (" : "", label, label[0] ? ")" : "",
+		 result < 0 ? "SIG" : "", word ? word : "?");
 	puts(line);
 	fflush(stdout); /* the next child must not inherit it */
 }

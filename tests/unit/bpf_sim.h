@@ -1,4 +1,4 @@
-/* A seccomp filter, evaluated as the kernel would, without the kernel. Programs that the kernel would not take (a jump or a load out
+/* A seccomp filter, evaluated as the kernel would, without the kernel. Programs that the kernel would not take (a jump or load out
  * of range, no RET at the end, an unknown instruction) give SIM_BROKEN. */
 #pragma once
 

@@ -43,7 +43,8 @@ static void the_kernel_takes_every_filter(void **state)
 			const struct seccomp_program *p = seccomp_builtin_for(which, arch);
 			struct load load = { p->insns, p->count };
 			/* A filter of the other architecture is taken, too, and then kills. */
-			assert_int_equal(call_in_child(install, &load, do_nothing, NULL), p == seccomp_builtin(which) ? 0 : -SIGSYS);
+			assert_int_equal(call_in_child(install, &load, do_nothing, NULL),
+					 p == seccomp_builtin(which) ? 0 : -SIGSYS);
 		}
 	}
 	assert_int_equal(seccomp_install(seccomp_builtin(DEFAULT)->insns, 0, 0), -EINVAL);
@@ -62,9 +63,10 @@ static void the_kernel_agrees_with_the_table(void **state)
 			const char *expected = calls[i].expect[which];
 			int got = call_do(&calls[i], install, &load);
 			const char *name = got == 0 ? "ok" : got > 0 ? strerrorname_np(got) : "a signal";
-			if (strcmp(expected, "pass") == 0 ? got != call_do(&calls[i], NULL, NULL) : !name || strcmp(name, expected) != 0)
-				fail_msg("%s (%s), filter %d: %s (%d) instead of %s", calls[i].name, calls[i].label, which, name ? name : "?", got,
-					 expected);
+			if (strcmp(expected, "pass") == 0 ? got != call_do(&calls[i], NULL, NULL)
+							  : !name || strcmp(name, expected) != 0)
+				fail_msg("%s (%s), filter %d: %s (%d) instead of %s", calls[i].name, calls[i].label, which,
+					 name ? name : "?", got, expected);
 		}
 	}
 }

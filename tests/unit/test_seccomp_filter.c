@@ -6,13 +6,13 @@
 
 #include <cmocka.h>
 #include <linux/audit.h>
-#include <seccomp.h>
 
 #include "base/scope.h"
 #include "kernel/seccomp.h"
 
 #include "bpf_sim.h"
 #include "seccomp_live.h"
+#include "seccomp_numbers.h"
 
 #define R_ALLOW SECCOMP_RET_ALLOW
 #define R_EPERM (SECCOMP_RET_ERRNO | EPERM)
@@ -20,24 +20,14 @@
 #define R_ENOSYS (SECCOMP_RET_ERRNO | ENOSYS)
 
 static const uint32_t audit_arch[] = { [SECCOMP_ARCH_X86_64] = AUDIT_ARCH_X86_64, [SECCOMP_ARCH_AARCH64] = AUDIT_ARCH_AARCH64 };
-static const uint32_t scmp_arch[] = { [SECCOMP_ARCH_X86_64] = SCMP_ARCH_X86_64, [SECCOMP_ARCH_AARCH64] = SCMP_ARCH_AARCH64 };
 
-static uint32_t run(const struct seccomp_program *p, const struct sock_filter *insns, enum seccomp_arch arch, int number, const uint64_t *args)
+static uint32_t run(const struct seccomp_program *p, const struct sock_filter *insns, enum seccomp_arch arch, int number,
+		    const uint64_t *args)
 {
 	struct seccomp_data data = { .nr = number, .arch = audit_arch[arch] };
 	if (args)
 		memcpy(data.args, args, sizeof data.args);
 	return sim_run(insns ? insns : p->insns, p->count, &data);
-}
-
-static const struct seccomp_row *row_named(const char *name)
-{
-	const struct seccomp_row *row;
-	for (size_t i = 0; (row = seccomp_row_at(i)); i++)
-		if (strcmp(row->name, name) == 0)
-			return row;
-	fail_msg("no row for %s", name);
-	return NULL;
 }
 
 /* What a plain action returns, or SIM_BROKEN for an argument check. */
@@ -46,7 +36,9 @@ static uint32_t plain_verdict(const char *action)
 	static const struct {
 		const char *action;
 		uint32_t value;
-	} verdicts[] = { { "ALLOW", R_ALLOW }, { "DENY", R_EPERM }, { "NOSYS", R_ENOSYS }, { "DENY_SOCKET", R_EACCES }, { "IPC", R_EPERM } };
+	} verdicts[] = {
+		{ "ALLOW", R_ALLOW }, { "DENY", R_EPERM }, { "NOSYS", R_ENOSYS }, { "DENY_SOCKET", R_EACCES }, { "IPC", R_EPERM }
+	};
 	for (size_t i = 0; i < COUNT_OF(verdicts); i++)
 		if (strcmp(verdicts[i].action, action) == 0)
 			return verdicts[i].value;
@@ -58,7 +50,9 @@ static uint32_t plain_verdict(const char *action)
 static void every_row_is_enforced(void **state)
 {
 	(void)state;
-	static const uint64_t many[][6] = { { 0 }, { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL }, { 1, 0x5412, 06000, 06000, 4, 8 } };
+	static const uint64_t many[][6] = { { 0 },
+					    { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL },
+					    { 1, 0x5412, 06000, 06000, 4, 8 } };
 	const struct seccomp_row *row;
 	for (size_t i = 0; (row = seccomp_row_at(i)); i++) {
 		for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++) {
@@ -68,36 +62,47 @@ static void every_row_is_enforced(void **state)
 				for (size_t a = 0; row->number[arch] >= 0 && a < COUNT_OF(many); a++) {
 					uint32_t got = run(p, NULL, arch, row->number[arch], many[a]);
 					if (got == SIM_BROKEN || (expected != SIM_BROKEN && got != expected))
-						fail_msg("%s, arch %d, filter %d: %#x instead of %#x", row->name, arch, which, got, expected);
+						fail_msg("%s, arch %d, filter %d: %#x instead of %#x", row->name, arch, which, got,
+							 expected);
 				}
 			}
 		}
 	}
 }
 
+static bool next_name(const char **at, char name[32])
+{
+	int used = 0;
+	if (sscanf(*at, "%31s%n", name, &used) != 1)
+		return false;
+	*at += used;
+	return true;
+}
+
 /* Written down a second time on purpose: the table may not lose one of these by accident. */
 static void what_must_be_refused_is(void **state)
 {
 	(void)state;
-	static const char *const names[] = {
-		"mount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig", "fsmount", "fspick", "open_tree", "open_tree_attr",
-		"move_mount", "mount_setattr", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd", "kcmp",
-		"bpf", "perf_event_open", "keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter", "io_uring_register",
-		"userfaultfd", "open_by_handle_at", "name_to_handle_at", "kexec_load", "kexec_file_load", "init_module", "finit_module",
-		"delete_module", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "clone3", "openat2", "setns", "swapon",
-		"swapoff", "reboot", "acct", "quotactl", "quotactl_fd", "syslog", "iopl", "ioperm", "vhangup", "lookup_dcookie",
-		"nfsservctl", "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
-		"msgctl", "mq_open", "mq_unlink", "memfd_secret", "fanotify_init", "move_pages", "mbind", "set_mempolicy",
-		"migrate_pages", "sethostname", "setdomainname", "modify_ldt", "process_mrelease", "vmsplice",
-	};
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		const struct seccomp_row *row = row_named(names[i]);
+	static const char names[] =
+		"mount umount2 pivot_root chroot fsopen fsconfig fsmount fspick open_tree open_tree_attr move_mount "
+		"mount_setattr ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp bpf "
+		"perf_event_open keyctl add_key request_key io_uring_setup io_uring_enter io_uring_register "
+		"userfaultfd open_by_handle_at name_to_handle_at kexec_load kexec_file_load init_module finit_module "
+		"delete_module settimeofday clock_settime adjtimex clock_adjtime clone3 openat2 setns swapon swapoff "
+		"reboot acct quotactl quotactl_fd syslog iopl ioperm vhangup lookup_dcookie nfsservctl shmget shmat "
+		"shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink memfd_secret "
+		"fanotify_init move_pages mbind set_mempolicy migrate_pages sethostname setdomainname modify_ldt "
+		"process_mrelease vmsplice ";
+	char name[32];
+	for (const char *at = names; next_name(&at, name);) {
+		const struct seccomp_row *row = row_named(name);
 		for (int which = 0; which < SECCOMP_BUILTIN_COUNT; which++) {
 			for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++) {
-				uint32_t got = row->number[arch] < 0 ? R_EPERM :
-								       run(seccomp_builtin_for(which, arch), NULL, arch, row->number[arch], NULL);
+				uint32_t got = row->number[arch] < 0
+						       ? R_EPERM
+						       : run(seccomp_builtin_for(which, arch), NULL, arch, row->number[arch], NULL);
 				if (got != R_EPERM && got != R_ENOSYS)
-					fail_msg("%s, filter %d, arch %d: %#x", names[i], which, arch, got);
+					fail_msg("%s, filter %d, arch %d: %#x", name, which, arch, got);
 			}
 		}
 	}
@@ -107,24 +112,24 @@ static void what_must_be_refused_is(void **state)
 static void what_programs_need_is_allowed(void **state)
 {
 	(void)state;
-	static const char *const names[] = {
-		"read", "write", "close", "fstat", "newfstatat", "statx", "lseek", "mmap", "mprotect", "munmap", "mremap", "madvise", "brk",
-		"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "pread64", "pwrite64", "readv", "writev", "pipe2", "dup",
-		"dup3", "nanosleep", "clock_nanosleep", "clock_gettime", "getpid", "gettid", "getppid", "execve", "execveat", "exit",
-		"exit_group", "wait4", "waitid", "kill", "tgkill", "uname", "flock", "fsync", "ftruncate", "getcwd", "chdir", "unlinkat",
-		"renameat", "linkat", "symlinkat", "readlinkat", "faccessat", "faccessat2", "getdents64", "umask", "getrlimit", "getrusage",
-		"sysinfo", "getuid", "geteuid", "setsid", "setpgid", "futex", "set_robust_list", "set_tid_address", "rseq", "getrandom",
-		"ppoll", "pselect6", "epoll_create1", "epoll_ctl", "epoll_pwait", "eventfd2", "timerfd_create", "signalfd4", "sched_yield",
-		"sched_getaffinity", "membarrier", "restart_syscall", "copy_file_range", "sendfile", "splice", "fallocate", "fadvise64",
-		"mlock", "mincore", "recvmsg", "getsockopt", "shutdown", "close_range", "landlock_create_ruleset", "landlock_add_rule",
-		"landlock_restrict_self", "setuid", "setgroups", "capset", "mseal", "pidfd_open", "timer_create", "setitimer", "utimensat",
-	};
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		const struct seccomp_row *row = row_named(names[i]);
+	static const char names[] =
+		"read write close fstat newfstatat statx lseek mmap mprotect munmap mremap madvise brk rt_sigaction "
+		"rt_sigprocmask rt_sigreturn sigaltstack pread64 pwrite64 readv writev pipe2 dup dup3 nanosleep "
+		"clock_nanosleep clock_gettime getpid gettid getppid execve execveat exit exit_group wait4 waitid "
+		"kill tgkill uname flock fsync ftruncate getcwd chdir unlinkat renameat linkat symlinkat readlinkat "
+		"faccessat faccessat2 getdents64 umask getrlimit getrusage sysinfo getuid geteuid setsid setpgid "
+		"futex set_robust_list set_tid_address rseq getrandom ppoll pselect6 epoll_create1 epoll_ctl "
+		"epoll_pwait eventfd2 timerfd_create signalfd4 sched_yield sched_getaffinity membarrier "
+		"restart_syscall copy_file_range sendfile splice fallocate fadvise64 mlock mincore recvmsg getsockopt "
+		"shutdown close_range landlock_create_ruleset landlock_add_rule landlock_restrict_self setuid "
+		"setgroups capset mseal pidfd_open timer_create setitimer utimensat ";
+	char name[32];
+	for (const char *at = names; next_name(&at, name);) {
+		const struct seccomp_row *row = row_named(name);
 		for (int which = 0; which < SECCOMP_BUILTIN_COUNT; which++)
 			for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++)
 				if (run(seccomp_builtin_for(which, arch), NULL, arch, row->number[arch], NULL) != R_ALLOW)
-					fail_msg("%s is refused, filter %d, arch %d", names[i], which, arch);
+					fail_msg("%s is refused, filter %d, arch %d", name, which, arch);
 	}
 }
 
@@ -135,10 +140,12 @@ static void strict_refuses_more(void **state)
 		const char *name;
 		uint32_t by_default, strict;
 	} cases[] = {
-		{ "memfd_create", R_ALLOW, R_EPERM },  { "inotify_init1", R_ALLOW, R_EPERM }, { "fchown", R_ALLOW, R_EPERM },
-		{ "fsetxattr", R_ALLOW, R_EPERM },     { "setxattrat", R_ALLOW, R_EPERM },    { "sched_setaffinity", R_ALLOW, R_EPERM },
-		{ "connect", R_ALLOW, R_EACCES },      { "bind", R_ALLOW, R_EACCES },         { "accept4", R_ALLOW, R_EACCES },
-		{ "listen", R_ALLOW, R_EACCES },       { "sync", R_ALLOW, R_EPERM },          { "fchownat", R_ALLOW, R_EPERM },
+		{ "memfd_create", R_ALLOW, R_EPERM }, { "inotify_init1", R_ALLOW, R_EPERM },
+		{ "fchown", R_ALLOW, R_EPERM },       { "fsetxattr", R_ALLOW, R_EPERM },
+		{ "setxattrat", R_ALLOW, R_EPERM },   { "sched_setaffinity", R_ALLOW, R_EPERM },
+		{ "connect", R_ALLOW, R_EACCES },     { "bind", R_ALLOW, R_EACCES },
+		{ "accept4", R_ALLOW, R_EACCES },     { "listen", R_ALLOW, R_EACCES },
+		{ "sync", R_ALLOW, R_EPERM },         { "fchownat", R_ALLOW, R_EPERM },
 	};
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++) {
@@ -170,9 +177,10 @@ static void check_cases(const struct argument_case *cases, size_t count)
 			uint32_t d = run(seccomp_builtin_for(DEFAULT, arch), NULL, arch, row->number[arch], c->args);
 			uint32_t s = run(seccomp_builtin_for(STRICT, arch), NULL, arch, row->number[arch], c->args);
 			if (d != c->by_default || s != c->strict)
-				fail_msg("%s(%#llx, %#llx, %#llx, %#llx, %#llx), arch %d: default %#x for %#x, strict %#x for %#x", c->name,
-					 (unsigned long long)c->args[0], (unsigned long long)c->args[1], (unsigned long long)c->args[2],
-					 (unsigned long long)c->args[3], (unsigned long long)c->args[4], arch, d, c->by_default, s, c->strict);
+				fail_msg("%s(%#llx, %#llx, %#llx, %#llx, %#llx), arch %d: default %#x for %#x, strict %#x for %#x",
+					 c->name, (unsigned long long)c->args[0], (unsigned long long)c->args[1],
+					 (unsigned long long)c->args[2], (unsigned long long)c->args[3],
+					 (unsigned long long)c->args[4], arch, d, c->by_default, s, c->strict);
 		}
 	}
 }
@@ -187,11 +195,11 @@ static void modes(void **state)
 		uint64_t flags;
 		bool in_strict;
 	} calls[] = {
-		{ "open", 2, 1, 0100, true },	       { "open", 2, 1, 020200000, true },   { "openat", 3, 2, 01101, true },
-		{ "openat", 3, 2, 020040002, true },   { "openat", 3, 2, 020000000, true }, { "creat", 1, -1, 0, true },
-		{ "mkdir", 1, -1, 0, true },	       { "mkdirat", 2, -1, 0, true },	    { "chmod", 1, -1, 0, false },
-		{ "fchmod", 1, -1, 0, false },	       { "fchmodat", 2, -1, 0, false },	    { "fchmodat2", 2, -1, 0, false },
-		{ "mknod", 1, -1, 0, false },	       { "mknodat", 2, -1, 0, false },
+		{ "open", 2, 1, 0100, true },        { "open", 2, 1, 020200000, true },   { "openat", 3, 2, 01101, true },
+		{ "openat", 3, 2, 020040002, true }, { "openat", 3, 2, 020000000, true }, { "creat", 1, -1, 0, true },
+		{ "mkdir", 1, -1, 0, true },         { "mkdirat", 2, -1, 0, true },       { "chmod", 1, -1, 0, false },
+		{ "fchmod", 1, -1, 0, false },       { "fchmodat", 2, -1, 0, false },     { "fchmodat2", 2, -1, 0, false },
+		{ "mknod", 1, -1, 0, false },        { "mknodat", 2, -1, 0, false },
 	};
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		for (uint64_t mode = 0; mode <= 07777; mode++) {
@@ -233,8 +241,10 @@ static void nodes(void **state)
 		check_cases(c, COUNT_OF(c));
 	}
 	static const struct argument_case whiteouts[] = {
-		{ "renameat2", { 0, 0, 0, 0, 0 }, R_ALLOW, R_ALLOW },	{ "renameat2", { 0, 0, 0, 0, 3 }, R_ALLOW, R_ALLOW },
-		{ "renameat2", { 0, 0, 0, 0, 4 }, R_EPERM, R_EPERM },	{ "renameat2", { 0, 0, 0, 0, HI(5) }, R_EPERM, R_EPERM },
+		{ "renameat2", { 0, 0, 0, 0, 0 }, R_ALLOW, R_ALLOW },
+		{ "renameat2", { 0, 0, 0, 0, 3 }, R_ALLOW, R_ALLOW },
+		{ "renameat2", { 0, 0, 0, 0, 4 }, R_EPERM, R_EPERM },
+		{ "renameat2", { 0, 0, 0, 0, HI(5) }, R_EPERM, R_EPERM },
 	};
 	check_cases(whiteouts, COUNT_OF(whiteouts));
 }
@@ -252,15 +262,15 @@ static void namespaces(void **state)
 		check_cases(c, COUNT_OF(c));
 	}
 	static const struct argument_case others[] = {
-		{ "clone", { 17 }, R_ALLOW, R_ALLOW },		/* fork */
-		{ "clone", { 0x3d0f00 }, R_ALLOW, R_ALLOW },	/* pthread_create */
-		{ "clone", { 0x1200011 }, R_ALLOW, R_ALLOW },	/* glibc's fork */
-		{ "clone", { 0x4111 }, R_ALLOW, R_ALLOW },	/* posix_spawn */
-		{ "clone", { 0x1011 }, R_ALLOW, R_ALLOW },	/* CLONE_PIDFD */
-		{ "clone", { 0x8011 }, R_EPERM, R_EPERM },	/* CLONE_PARENT */
+		{ "clone", { 17 }, R_ALLOW, R_ALLOW },        /* fork */
+		{ "clone", { 0x3d0f00 }, R_ALLOW, R_ALLOW },  /* pthread_create */
+		{ "clone", { 0x1200011 }, R_ALLOW, R_ALLOW }, /* glibc's fork */
+		{ "clone", { 0x4111 }, R_ALLOW, R_ALLOW },    /* posix_spawn */
+		{ "clone", { 0x1011 }, R_ALLOW, R_ALLOW },    /* CLONE_PIDFD */
+		{ "clone", { 0x8011 }, R_EPERM, R_EPERM },    /* CLONE_PARENT */
 		{ "unshare", { 0 }, R_ALLOW, R_ALLOW },
 		{ "unshare", { 0x400 | 0x200 }, R_ALLOW, R_ALLOW }, /* CLONE_FILES | CLONE_FS */
-		{ "unshare", { 0x80 }, R_EPERM, R_EPERM },	    /* CLONE_NEWTIME */
+		{ "unshare", { 0x80 }, R_EPERM, R_EPERM },          /* CLONE_NEWTIME */
 	};
 	check_cases(others, COUNT_OF(others));
 }
@@ -269,29 +279,50 @@ static void requests(void **state)
 {
 	(void)state;
 	static const struct argument_case cases[] = {
-		{ "ioctl", { 0, 0x5401 }, R_ALLOW, R_ALLOW },	   { "ioctl", { 0, 0x5413 }, R_ALLOW, R_ALLOW },
-		{ "ioctl", { 0, 0x541b }, R_ALLOW, R_ALLOW },	   { "ioctl", { 0, 0x5451 }, R_ALLOW, R_ALLOW },
-		{ "ioctl", { 0, 0x802c542a }, R_ALLOW, R_ALLOW },  { "ioctl", { 0, 0x40049409 }, R_ALLOW, R_ALLOW },
-		{ "ioctl", { 0, 0x80086601 }, R_ALLOW, R_EPERM },  { "ioctl", { 0, 0x8912 }, R_ALLOW, R_EPERM },
-		{ "ioctl", { 0, 0x5412 }, R_EPERM, R_EPERM },	   { "ioctl", { 0, HI(0x5412) }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, 0x5401 }, R_ALLOW, R_ALLOW },
+		{ "ioctl", { 0, 0x5413 }, R_ALLOW, R_ALLOW },
+		{ "ioctl", { 0, 0x541b }, R_ALLOW, R_ALLOW },
+		{ "ioctl", { 0, 0x5451 }, R_ALLOW, R_ALLOW },
+		{ "ioctl", { 0, 0x802c542a }, R_ALLOW, R_ALLOW },
+		{ "ioctl", { 0, 0x40049409 }, R_ALLOW, R_ALLOW },
+		{ "ioctl", { 0, 0x80086601 }, R_ALLOW, R_EPERM },
+		{ "ioctl", { 0, 0x8912 }, R_ALLOW, R_EPERM },
+		{ "ioctl", { 0, 0x5412 }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, HI(0x5412) }, R_EPERM, R_EPERM },
 		{ "ioctl", { 0, 0xffffffff00005412 }, R_EPERM, R_EPERM },
-		{ "ioctl", { 0, 0x541c }, R_EPERM, R_EPERM },	   { "ioctl", { 0, HI(0x541c) }, R_EPERM, R_EPERM },
-		{ "ioctl", { 0, 0x541d }, R_EPERM, R_EPERM },	   { "ioctl", { 0, HI(0x5423) }, R_EPERM, R_EPERM },
-		{ "ioctl", { 0, 0xaa00 }, R_EPERM, R_EPERM },	   { "ioctl", { 0, 0x401c5820 }, R_EPERM, R_EPERM },
-		{ "ioctl", { 0, 0x4b3a }, R_EPERM, R_EPERM },	   { "ioctl", { 0, 0x5606 }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, 0x541c }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, HI(0x541c) }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, 0x541d }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, HI(0x5423) }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, 0xaa00 }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, 0x401c5820 }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, 0x4b3a }, R_EPERM, R_EPERM },
+		{ "ioctl", { 0, 0x5606 }, R_EPERM, R_EPERM },
 		{ "ioctl", { 0x5412, 0x5401, 0x5412 }, R_ALLOW, R_ALLOW },
-		{ "fcntl", { 0, 1 }, R_ALLOW, R_ALLOW },	   { "fcntl", { 0, 1030 }, R_ALLOW, R_ALLOW },
-		{ "fcntl", { 0, 1024 }, R_EPERM, R_EPERM },	   { "fcntl", { 0, HI(1024) }, R_EPERM, R_EPERM },
-		{ "prctl", { 15 }, R_ALLOW, R_ALLOW },		   { "prctl", { 38, 1 }, R_ALLOW, R_ALLOW },
-		{ "prctl", { 0x53564d41 }, R_ALLOW, R_ALLOW },	   { "prctl", { 35, 8 }, R_EPERM, R_EPERM },
-		{ "prctl", { HI(35) }, R_EPERM, R_EPERM },	   { "prctl", { 62 }, R_EPERM, R_EPERM },
-		{ "prctl", { 67 }, R_EPERM, R_EPERM },		   { "seccomp", { 1, 0 }, R_ALLOW, R_ALLOW },
-		{ "seccomp", { 1, 1 }, R_ALLOW, R_ALLOW },	   { "seccomp", { 1, 8 }, R_EPERM, R_EPERM },
-		{ "seccomp", { 1, HI(0x29) }, R_EPERM, R_EPERM },  { "personality", { 0xffffffff }, R_ALLOW, R_ALLOW },
-		{ "personality", { 0 }, R_ALLOW, R_ALLOW },	   { "personality", { HI(0x40000) }, R_ALLOW, R_ALLOW },
-		{ "personality", { 0x440000 }, R_EPERM, R_EPERM }, { "personality", { 8 }, R_EPERM, R_EPERM },
-		{ "personality", { 0x400000 }, R_EPERM, R_EPERM }, { "utimensat", { 3, 0 }, R_ALLOW, R_ALLOW },
-		{ "utimensat", { 3, 0x1000 }, R_ALLOW, R_EPERM },  { "utimensat", { 3, 1ULL << 32 }, R_ALLOW, R_EPERM },
+		{ "fcntl", { 0, 1 }, R_ALLOW, R_ALLOW },
+		{ "fcntl", { 0, 1030 }, R_ALLOW, R_ALLOW },
+		{ "fcntl", { 0, 1024 }, R_EPERM, R_EPERM },
+		{ "fcntl", { 0, HI(1024) }, R_EPERM, R_EPERM },
+		{ "prctl", { 15 }, R_ALLOW, R_ALLOW },
+		{ "prctl", { 38, 1 }, R_ALLOW, R_ALLOW },
+		{ "prctl", { 0x53564d41 }, R_ALLOW, R_ALLOW },
+		{ "prctl", { 35, 8 }, R_EPERM, R_EPERM },
+		{ "prctl", { HI(35) }, R_EPERM, R_EPERM },
+		{ "prctl", { 62 }, R_EPERM, R_EPERM },
+		{ "prctl", { 67 }, R_EPERM, R_EPERM },
+		{ "seccomp", { 1, 0 }, R_ALLOW, R_ALLOW },
+		{ "seccomp", { 1, 1 }, R_ALLOW, R_ALLOW },
+		{ "seccomp", { 1, 8 }, R_EPERM, R_EPERM },
+		{ "seccomp", { 1, HI(0x29) }, R_EPERM, R_EPERM },
+		{ "personality", { 0xffffffff }, R_ALLOW, R_ALLOW },
+		{ "personality", { 0 }, R_ALLOW, R_ALLOW },
+		{ "personality", { HI(0x40000) }, R_ALLOW, R_ALLOW },
+		{ "personality", { 0x440000 }, R_EPERM, R_EPERM },
+		{ "personality", { 8 }, R_EPERM, R_EPERM },
+		{ "personality", { 0x400000 }, R_EPERM, R_EPERM },
+		{ "utimensat", { 3, 0 }, R_ALLOW, R_ALLOW },
+		{ "utimensat", { 3, 0x1000 }, R_ALLOW, R_EPERM },
+		{ "utimensat", { 3, 1ULL << 32 }, R_ALLOW, R_EPERM },
 	};
 	check_cases(cases, COUNT_OF(cases));
 }
@@ -300,14 +331,14 @@ static void others_of_the_user(void **state)
 {
 	(void)state;
 	static const struct argument_case cases[] = {
-		{ "prlimit64", { 0, 7 }, R_ALLOW, R_ALLOW },	     { "prlimit64", { 1, 7 }, R_EPERM, R_EPERM },
-		{ "prlimit64", { HI(0), 7 }, R_ALLOW, R_ALLOW },     { "prlimit64", { HI(1), 7 }, R_EPERM, R_EPERM },
-		{ "setpriority", { 0, 0, 19 }, R_ALLOW, R_EPERM },   { "setpriority", { 0, 1, 19 }, R_EPERM, R_EPERM },
-		{ "setpriority", { 2, 0, 19 }, R_EPERM, R_EPERM },   { "setpriority", { 1, 0, 19 }, R_EPERM, R_EPERM },
-		{ "ioprio_set", { 1, 0 }, R_ALLOW, R_EPERM },	     { "ioprio_set", { 1, 1 }, R_EPERM, R_EPERM },
-		{ "ioprio_set", { 3, 0 }, R_EPERM, R_EPERM },	     { "sched_setscheduler", { 0, 3 }, R_ALLOW, R_EPERM },
-		{ "sched_setscheduler", { 1 }, R_EPERM, R_EPERM },   { "sched_setattr", { 0 }, R_ALLOW, R_EPERM },
-		{ "sched_setattr", { 7 }, R_EPERM, R_EPERM },	     { "sched_setparam", { 7 }, R_EPERM, R_EPERM },
+		{ "prlimit64", { 0, 7 }, R_ALLOW, R_ALLOW },       { "prlimit64", { 1, 7 }, R_EPERM, R_EPERM },
+		{ "prlimit64", { HI(0), 7 }, R_ALLOW, R_ALLOW },   { "prlimit64", { HI(1), 7 }, R_EPERM, R_EPERM },
+		{ "setpriority", { 0, 0, 19 }, R_ALLOW, R_EPERM }, { "setpriority", { 0, 1, 19 }, R_EPERM, R_EPERM },
+		{ "setpriority", { 2, 0, 19 }, R_EPERM, R_EPERM }, { "setpriority", { 1, 0, 19 }, R_EPERM, R_EPERM },
+		{ "ioprio_set", { 1, 0 }, R_ALLOW, R_EPERM },      { "ioprio_set", { 1, 1 }, R_EPERM, R_EPERM },
+		{ "ioprio_set", { 3, 0 }, R_EPERM, R_EPERM },      { "sched_setscheduler", { 0, 3 }, R_ALLOW, R_EPERM },
+		{ "sched_setscheduler", { 1 }, R_EPERM, R_EPERM }, { "sched_setattr", { 0 }, R_ALLOW, R_EPERM },
+		{ "sched_setattr", { 7 }, R_EPERM, R_EPERM },      { "sched_setparam", { 7 }, R_EPERM, R_EPERM },
 	};
 	check_cases(cases, COUNT_OF(cases));
 }
@@ -316,15 +347,19 @@ static void sockets_are_closed(void **state)
 {
 	(void)state;
 	for (uint64_t family = 0; family < 64; family++) {
-		struct argument_case c[] = { { "socket", { family, 1, 0 }, R_EACCES, R_EACCES },
-					     { "socket", { HI(family), 2, 0 }, R_EACCES, R_EACCES },
-					     { "socketpair", { family, 1, 0 }, family == 1 ? R_ALLOW : R_EACCES, family == 1 ? R_ALLOW : R_EACCES },
-					     { "socketpair", { family, 2, 0 }, R_EACCES, R_EACCES } };
+		struct argument_case c[] = {
+			{ "socket", { family, 1, 0 }, R_EACCES, R_EACCES },
+			{ "socket", { HI(family), 2, 0 }, R_EACCES, R_EACCES },
+			{ "socketpair", { family, 1, 0 }, family == 1 ? R_ALLOW : R_EACCES, family == 1 ? R_ALLOW : R_EACCES },
+			{ "socketpair", { family, 2, 0 }, R_EACCES, R_EACCES }
+		};
 		check_cases(c, COUNT_OF(c));
 	}
 	static const struct argument_case cases[] = {
-		{ "socketpair", { 1, 0x80801 }, R_ALLOW, R_ALLOW }, { "socketpair", { HI(1), 5 }, R_ALLOW, R_ALLOW },
-		{ "socketpair", { 1, 3 }, R_EACCES, R_EACCES },	    { "sendto", { 0, 0, 0, 0x4000 }, R_ALLOW, R_ALLOW },
+		{ "socketpair", { 1, 0x80801 }, R_ALLOW, R_ALLOW },
+		{ "socketpair", { HI(1), 5 }, R_ALLOW, R_ALLOW },
+		{ "socketpair", { 1, 3 }, R_EACCES, R_EACCES },
+		{ "sendto", { 0, 0, 0, 0x4000 }, R_ALLOW, R_ALLOW },
 		{ "sendto", { 0, 0, 0, 0x20004000 }, R_EACCES, R_EACCES },
 		{ "sendmsg", { 0, 0, 0x20000000, 0 }, R_EACCES, R_EACCES },
 		{ "sendmsg", { 0, 0, 0, 0x20000000 }, R_ALLOW, R_ALLOW },
@@ -340,11 +375,11 @@ static const struct {
 	const char *name;
 	uint64_t args[6]; /* what the point opens */
 } opens[] = {
-	{ SECCOMP_PATCH_INET, "socket", { 2, 1, 6 } },	    { SECCOMP_PATCH_INET, "socket", { 10, 0x80802, 17 } },
-	{ SECCOMP_PATCH_INET, "socket", { HI(2), 2, 1 } },  { SECCOMP_PATCH_INET, "socket", { 10, 2, 58 } },
-	{ SECCOMP_PATCH_UNIX, "socket", { 1, 2, 0 } },	    { SECCOMP_PATCH_UNIX, "socketpair", { 1, 2, 0 } },
-	{ SECCOMP_PATCH_NETLINK, "socket", { 16, 3, 0 } },  { SECCOMP_PATCH_PACKET, "socket", { 17, 3, 0 } },
-	{ SECCOMP_PATCH_VSOCK, "socket", { 40, 1, 0 } },    { SECCOMP_PATCH_IPC, "shmget", { 0 } },
+	{ SECCOMP_PATCH_INET, "socket", { 2, 1, 6 } },     { SECCOMP_PATCH_INET, "socket", { 10, 0x80802, 17 } },
+	{ SECCOMP_PATCH_INET, "socket", { HI(2), 2, 1 } }, { SECCOMP_PATCH_INET, "socket", { 10, 2, 58 } },
+	{ SECCOMP_PATCH_UNIX, "socket", { 1, 2, 0 } },     { SECCOMP_PATCH_UNIX, "socketpair", { 1, 2, 0 } },
+	{ SECCOMP_PATCH_NETLINK, "socket", { 16, 3, 0 } }, { SECCOMP_PATCH_PACKET, "socket", { 17, 3, 0 } },
+	{ SECCOMP_PATCH_VSOCK, "socket", { 40, 1, 0 } },   { SECCOMP_PATCH_IPC, "shmget", { 0 } },
 	{ SECCOMP_PATCH_IPC, "mq_open", { 0 } },
 };
 
@@ -380,13 +415,13 @@ static void what_no_point_opens(void **state)
 {
 	(void)state;
 	static const uint64_t args[][6] = {
-		{ 2, 3, 0 },	   /* SOCK_RAW */
-		{ 2, 10, 0x300 },  /* SOCK_PACKET: AF_PACKET by the old road */
-		{ 2, 10, 3 },	   { 2, 1, 132 }, /* SCTP */
-		{ 2, 5, 132 },	   { 10, 1, 262 }, /* MPTCP: not bound by Landlock's rules for TCP */
+		{ 2, 3, 0 },                          /* SOCK_RAW */
+		{ 2, 10, 0x300 },                     /* SOCK_PACKET: AF_PACKET by the old road */
+		{ 2, 10, 3 },         { 2, 1, 132 },  /* SCTP */
+		{ 2, 5, 132 },        { 10, 1, 262 }, /* MPTCP: not bound by Landlock's rules for TCP */
 		{ 2, 1, 0xffffffff }, { 16, 3, 9 },   /* NETLINK_AUDIT */
-		{ 16, 3, 12 },	   { 38, 5, 0 },   /* AF_ALG */
-		{ 30, 1, 0 },	   { 0xffffffff, 1, 0 },
+		{ 16, 3, 12 },        { 38, 5, 0 },   /* AF_ALG */
+		{ 30, 1, 0 },         { 0xffffffff, 1, 0 },
 	};
 	const struct seccomp_program *p = seccomp_builtin(DEFAULT);
 	struct sock_filter copy[1024];
@@ -394,7 +429,8 @@ static void what_no_point_opens(void **state)
 	for (int point = SECCOMP_PATCH_INET; point < SECCOMP_PATCH_COUNT; point++)
 		assert_int_equal(seccomp_patch(copy, DEFAULT, point, SECCOMP_VERDICT_ALLOW), 0);
 	for (size_t i = 0; i < COUNT_OF(args); i++) {
-		struct seccomp_data data = { .nr = SYS_socket, .arch = audit_arch[p == seccomp_builtin_for(DEFAULT, SECCOMP_ARCH_AARCH64)] };
+		struct seccomp_data data = { .nr = SYS_socket,
+					     .arch = audit_arch[p == seccomp_builtin_for(DEFAULT, SECCOMP_ARCH_AARCH64)] };
 		memcpy(data.args, args[i], sizeof data.args);
 		uint32_t got = sim_run(copy, p->count, &data);
 		if (got != R_EACCES)
@@ -425,7 +461,9 @@ static void points_that_never_open(void **state)
 static void refusals_become_notifications(void **state)
 {
 	(void)state;
-	static const uint64_t args[][6] = { { 0 }, { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL }, { 2, 1, 0 }, { 16 }, { 0, 0x5412 } };
+	static const uint64_t args[][6] = {
+		{ 0 }, { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL }, { 2, 1, 0 }, { 16 }, { 0, 0x5412 }
+	};
 	for (int which = 0; which < SECCOMP_BUILTIN_COUNT; which++) {
 		for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++) {
 			const struct seccomp_program *p = seccomp_builtin_for(which, arch);
@@ -437,7 +475,8 @@ static void refusals_become_notifications(void **state)
 			}
 			for (int number = 0; number < 600; number++) {
 				for (size_t a = 0; a < COUNT_OF(args); a++) {
-					uint32_t before = run(p, NULL, arch, number, args[a]), after = run(p, copy, arch, number, args[a]);
+					uint32_t before = run(p, NULL, arch, number, args[a]),
+						 after = run(p, copy, arch, number, args[a]);
 					bool refused = before == R_EPERM || before == R_EACCES;
 					assert_int_equal(after, refused ? SECCOMP_RET_USER_NOTIF : before);
 				}
@@ -451,7 +490,8 @@ static void refusals_become_notifications(void **state)
 static void foreign_architectures(void **state)
 {
 	(void)state;
-	static const uint32_t foreign[] = { AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_RISCV64, 0 };
+	static const uint32_t foreign[] = { AUDIT_ARCH_I386,    AUDIT_ARCH_ARM,     AUDIT_ARCH_X86_64,
+					    AUDIT_ARCH_AARCH64, AUDIT_ARCH_RISCV64, 0 };
 	for (int which = 0; which < SECCOMP_BUILTIN_COUNT; which++) {
 		for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++) {
 			const struct seccomp_program *p = seccomp_builtin_for(which, arch);
@@ -469,7 +509,9 @@ static void foreign_architectures(void **state)
 static void unlisted_numbers(void **state)
 {
 	(void)state;
-	static const int edges[] = { 471, 500, 511, 512, 547, 548, 1023, 1024, 4096, 0x3fffffff, 0x7fffffff, -1, -2, (int)0x80000000 };
+	static const int edges[] = {
+		471, 500, 511, 512, 547, 548, 1023, 1024, 4096, 0x3fffffff, 0x7fffffff, -1, -2, (int)0x80000000
+	};
 	for (int which = 0; which < SECCOMP_BUILTIN_COUNT; which++) {
 		for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++) {
 			const struct seccomp_program *p = seccomp_builtin_for(which, arch);
@@ -498,99 +540,6 @@ static void every_jump_lands(void **state)
 			print_message("# filter %d, architecture %d: %zu instructions\n", which, arch, p->count);
 		}
 	}
-}
-
-/* ---- the table itself ---- */
-
-static void numbers_are_libseccomps(void **state)
-{
-	(void)state;
-	const struct seccomp_row *row;
-	for (int arch = 0; arch < SECCOMP_ARCH_COUNT; arch++) {
-		size_t known = 0;
-		for (size_t i = 0; (row = seccomp_row_at(i)); i++) {
-			int theirs = seccomp_syscall_resolve_name_arch(scmp_arch[arch], row->name);
-			if (theirs == __NR_SCMP_ERROR)
-				continue; /* younger than libseccomp */
-			known++;
-			if ((theirs < 0 ? -1 : theirs) != row->number[arch])
-				fail_msg("%s: %d here, %d in libseccomp, arch %d", row->name, row->number[arch], theirs, arch);
-		}
-		assert_true(known > 300);
-		for (int number = 0; number < 1024; number++) {
-			autoclean(free_done) char *name = seccomp_syscall_resolve_num_arch(scmp_arch[arch], number);
-			if (name)
-				assert_int_equal(row_named(name)->number[arch], number);
-		}
-	}
-}
-
-/* Younger than the oldest headers that cordon builds with. */
-#define YOUNG(X)                                                                                                                   \
-	X(cachestat, 451) X(fchmodat2, 452) X(map_shadow_stack, 453) X(futex_wake, 454) X(futex_wait, 455) X(futex_requeue, 456)   \
-	X(statmount, 457) X(listmount, 458) X(lsm_get_self_attr, 459) X(lsm_set_self_attr, 460) X(lsm_list_modules, 461)           \
-	X(mseal, 462) X(setxattrat, 463) X(getxattrat, 464) X(listxattrat, 465) X(removexattrat, 466) X(open_tree_attr, 467)       \
-	X(file_getattr, 468) X(file_setattr, 469) X(listns, 470)
-
-static void young_numbers(void **state)
-{
-	(void)state;
-#define X(name, value)                                                                                                             \
-	assert_int_equal(row_named(#name)->number[0], value);                                                                      \
-	assert_int_equal(row_named(#name)->number[1], value);
-	YOUNG(X)
-#undef X
-}
-
-/* A name that the headers know expands to its number; any other stays a word. */
-static void numbers_are_the_headers(void **state)
-{
-	(void)state;
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
-#define S(name, x86_64, aarch64, by_default, strict, reason) { #name, TEXT(__NR_##name) },
-	static const struct {
-		const char *name, *number;
-	} header[] = {
-#include "kernel/seccomp.def"
-	};
-#undef S
-	size_t known = 0;
-	for (size_t i = 0; i < COUNT_OF(header); i++) {
-		char *end;
-		long number = strtol(header[i].number, &end, 10);
-		if (*end != '\0')
-			continue;
-		known++;
-		if (seccomp_syscall_number(header[i].name) != number)
-			fail_msg("%s is %ld in <asm/unistd.h>", header[i].name, number);
-	}
-	assert_true(known > 300);
-}
-
-static void every_row_has_a_reason(void **state)
-{
-	(void)state;
-	const struct seccomp_row *row;
-	size_t rows = 0;
-	for (; (row = seccomp_row_at(rows)); rows++) {
-		if (!row->reason || strlen(row->reason) < 8)
-			fail_msg("%s has no reason", row->name);
-		for (size_t j = 0; j < rows; j++)
-			assert_string_not_equal(seccomp_row_at(j)->name, row->name);
-	}
-	assert_true(rows > 380);
-	assert_string_equal(seccomp_syscall_name(SYS_openat), "openat");
-	assert_string_equal(seccomp_row(SYS_mount)->name, "mount");
-	assert_int_equal(seccomp_syscall_number("ptrace"), SYS_ptrace);
-	assert_int_equal(seccomp_syscall_number("no_such_call"), -1);
-	assert_null(seccomp_row(-1));
-	assert_null(seccomp_row(100000));
-	assert_null(seccomp_syscall_name(-1));
-	enum seccomp_builtin which;
-	assert_int_equal(seccomp_builtin_find("strict", &which), 0);
-	assert_int_equal(which, STRICT);
-	assert_int_equal(seccomp_builtin_find("none", &which), -ENOENT);
 }
 
 int main(void)
