@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "kernel/probe.h"
 #include "plan/plan.h"
@@ -20,6 +21,7 @@ struct backend_job {
 	const char *scratch_base; /* where the run's private directory is made: an absolute, resolved path */
 	const char *memory_base;  /* the same in a memory file system; NULL: there is none */
 	size_t named_fds;
+	struct path_memo *seen;   /* what was looked at while the policy was resolved; may be NULL */
 };
 
 struct backend {

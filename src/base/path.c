@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/scope.h"
@@ -44,16 +45,66 @@ static int make_absolute(const char *path, const char *base, const char *home, c
 	return 0;
 }
 
-/* Both fields are bounded by their arrays; a path that outgrows them is -ENAMETOOLONG, as in the kernel. */
+/* ---- what was looked at already ---- */
+
+static const struct path_seen *recall(const struct path_memo *seen, const char *path, size_t length)
+{
+	for (size_t i = 0; seen && i < seen->count; i++) {
+		const struct path_seen *row = &seen->rows[i];
+		if (row->length == length && memcmp(seen->names + row->at, path, length) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static void remember(struct path_memo *seen, const char *path, size_t length, const struct path_look *look)
+{
+	if (!seen || seen->count == PATH_MEMO_MOST || length > sizeof seen->names - seen->used)
+		return;
+	seen->rows[seen->count++] = (struct path_seen){ (uint16_t)seen->used, (uint16_t)length, *look };
+	memcpy(seen->names + seen->used, path, length);
+	seen->used += length;
+}
+
+/* Links are not remembered: who asks for one again wants to know where it leads. */
+static int look_at(struct path_memo *seen, const char *path, size_t length, struct path_look *ret)
+{
+	const struct path_seen *known = recall(seen, path, length);
+	if (known) {
+		*ret = known->look;
+		return 0;
+	}
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return -errno;
+	*ret = (struct path_look){ st.st_mode, st.st_uid, st.st_gid };
+	if (!S_ISLNK(st.st_mode))
+		remember(seen, path, length, ret);
+	return 0;
+}
+
+int path_look(struct path_memo *seen, const char *path, struct path_look *ret)
+{
+	return look_at(seen, path, strlen(path), ret);
+}
+
+/* ---- the walk ---- */
+
+/* A path that outgrows its bounds is -ENAMETOOLONG, as in the kernel. */
 struct walk {
 	char done[PATH_MAX]; /* resolved so far: "" means the root */
 	size_t done_size;
-	char rest[2 * PATH_MAX]; /* still to do, from `next` on */
-	const char *next;
+	const char *next; /* still to do */
+	char *joined;     /* the memory of `next` behind a link; NULL before the first one */
 	int links_left;
 	bool missing; /* what follows does not exist */
 	struct path_memo *seen;
 };
+
+static void walk_done(struct walk *w)
+{
+	free(w->joined);
+}
 
 static void cut_done(struct walk *w, size_t size)
 {
@@ -78,44 +129,33 @@ static int push(struct walk *w, const char *name, size_t length)
 	return 0;
 }
 
-/* The name just pushed is a link to `target`, which takes its place in front of the rest. */
-static int follow(struct walk *w, const char *target, size_t length)
+/* The name just pushed is a link: its target takes its place in front of the rest. */
+static int follow(struct walk *w)
 {
-	size_t rest = strlen(w->next);
+	char target[PATH_MAX];
+	ssize_t got = readlink(w->done, target, sizeof target);
+	if (got < 0)
+		return -errno;
+	size_t length = (size_t)got, rest = strlen(w->next);
 	if (--w->links_left < 0)
 		return -ELOOP;
-	if (length + 1 + rest >= sizeof w->rest)
+	if (length == sizeof target || length + 1 + rest >= (size_t)2 * PATH_MAX)
 		return -ENAMETOOLONG;
-	memmove(w->rest + length + 1, w->next, rest + 1);
-	memcpy(w->rest, target, length);
-	w->rest[length] = '/';
-	w->next = w->rest;
-	if (target[0] == '/')
+	char *joined = malloc(length + 1 + rest + 1);
+	if (!joined)
+		return -ENOMEM;
+	memcpy(joined, target, length);
+	joined[length] = '/';
+	memcpy(joined + length + 1, w->next, rest + 1);
+	free(w->joined);
+	w->next = w->joined = joined;
+	if (length && target[0] == '/')
 		cut_done(w, 0);
 	else
 		pop(w);
 	return 0;
 }
 
-static bool recall(const struct walk *w)
-{
-	const struct path_memo *seen = w->seen;
-	for (size_t at = 0; seen && at < seen->used; at += strlen(seen->names + at) + 1)
-		if (strcmp(seen->names + at, w->done) == 0)
-			return true;
-	return false;
-}
-
-static void remember(struct walk *w)
-{
-	struct path_memo *seen = w->seen;
-	if (!seen || w->done_size + 1 > sizeof seen->names - seen->used)
-		return;
-	memcpy(seen->names + seen->used, w->done, w->done_size + 1);
-	seen->used += w->done_size + 1;
-}
-
-/* One call a name: readlink tells links, other files (EINVAL) and what is not there apart. */
 static int step(struct walk *w, const char *name, size_t length)
 {
 	if (length == 0 || (length == 1 && name[0] == '.'))
@@ -127,39 +167,31 @@ static int step(struct walk *w, const char *name, size_t length)
 		return 0;
 	}
 	TRY(push(w, name, length));
-	if (w->missing || recall(w))
+	if (w->missing)
 		return 0;
-	char target[PATH_MAX];
-	ssize_t got = readlink(w->done, target, sizeof target);
-	if (got == sizeof target)
-		return -ENAMETOOLONG;
-	if (got >= 0)
-		return follow(w, target, (size_t)got);
-	if (errno == EINVAL)
-		remember(w);
-	else if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
-		w->missing = true;
-	else
-		return -errno;
-	return 0;
+	struct path_look look;
+	int result = look_at(w->seen, w->done, w->done_size, &look);
+	if (result == 0 && S_ISLNK(look.mode))
+		result = follow(w);
+	w->missing = result == -ENOENT || result == -EACCES || result == -ENOTDIR;
+	return w->missing ? 0 : result;
 }
 
 int path_resolve_below(const char *path, const char *root, struct path_memo *seen, char **ret, bool *ret_missing)
 {
-	struct walk w; /* set field by field: zeroing the arrays would cost more than the walk */
+	autoclean(walk_done) struct walk w; /* set field by field: zeroing the array would cost more than the walk */
 	w.links_left = 40;
 	w.missing = false;
 	w.seen = seen;
+	w.joined = NULL;
+	w.next = path;
 	cut_done(&w, 0);
 	if (!path[0])
 		return -ENOENT;
 	if (path[0] != '/' && root[1])
 		TRY(push(&w, root + 1, strlen(root + 1)));
-	size_t length = strlen(path);
-	if (length >= PATH_MAX)
+	if (strlen(path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	memcpy(w.rest, path, length + 1);
-	w.next = w.rest;
 	while (*w.next) {
 		const char *name = w.next;
 		size_t size = strcspn(name, "/");

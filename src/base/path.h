@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -11,13 +12,30 @@
  * behind a missing part is refused. `~` and `~/…` mean $HOME (`home`; NULL refuses them). The caller frees. */
 int path_resolve(const char *path, const char *base, const char *home, char **ret, struct err *e);
 
-/* The same for a caller that has many paths below one directory: `root` is resolved already and is not walked again, `~` is a
- * name like others, and *ret_missing (may be NULL) says whether a tail does not exist, or cannot be looked at. `seen` (may be
- * NULL, starts as {0}) remembers for the calls that share it which names are no links. -errno. */
+/* What lstat tells, as far as deciding needs it. */
+struct path_look {
+	uint32_t mode, uid, gid;
+};
+
+/* What the calls that share it have looked at, so that nobody asks the kernel twice while one run is decided. Starts as {0};
+ * what finds no room is asked again. */
+enum { PATH_MEMO_MOST = 48 };
 struct path_memo {
-	char names[1024]; /* one after the other, a NUL behind each */
+	struct path_seen {
+		uint16_t at, length; /* in names */
+		struct path_look look;
+	} rows[PATH_MEMO_MOST];
+	size_t count;
+	char names[1024];
 	size_t used;
 };
+
+/* -errno when there is nothing, or it cannot be looked at. `seen` may be NULL. */
+int path_look(struct path_memo *seen, const char *path, struct path_look *ret);
+
+/* path_resolve() for a caller that has many paths below one directory: `root` is resolved already and is not walked again, `~`
+ * is a name like others, and *ret_missing (may be NULL) says whether a tail does not exist, or cannot be looked at. `seen` may
+ * be NULL. -errno. */
 int path_resolve_below(const char *path, const char *root, struct path_memo *seen, char **ret, bool *ret_missing);
 
 /* Is `path` the same as `root` or below it? Both must be resolved. "/" holds everything. */

@@ -79,7 +79,7 @@ static int flags_layer(const struct request *request, const struct estimate *gue
 }
 
 static int resolve_policy(const struct engine *engine, const struct request *request, const struct policy *flags,
-			  struct decision *d, struct err *e)
+			  struct path_memo *seen, struct decision *d, struct err *e)
 {
 	autoclean(free_done) char *cwd = getcwd(NULL, 0);
 	if (!cwd) {
@@ -94,12 +94,13 @@ static int resolve_policy(const struct engine *engine, const struct request *req
 		.profiles = &request->profiles,
 		.flags = flags,
 		.project_start = flags->working_directory ? flags->working_directory : cwd,
+		.seen = seen,
 	};
 	return policy_resolve(&sources, &d->policy, &d->notes, e);
 }
 
-int decide_plan(const struct decision *d, const struct command *command, const struct kernel_facts *facts, const char *id,
-		size_t named_fds, struct plan *ret, struct err *e)
+static int compile(const struct decision *d, const struct command *command, const struct kernel_facts *facts, const char *id,
+		   size_t named_fds, struct path_memo *seen, struct plan *ret, struct err *e)
 {
 	struct backend_job job = {
 		.policy = &d->policy,
@@ -111,8 +112,15 @@ int decide_plan(const struct decision *d, const struct command *command, const s
 		.scratch_base = command->scratch_base,
 		.memory_base = command->memory_base,
 		.named_fds = named_fds,
+		.seen = seen,
 	};
 	return backend_compile(&job, ret, e);
+}
+
+int decide_plan(const struct decision *d, const struct command *command, const struct kernel_facts *facts, const char *id,
+		size_t named_fds, struct plan *ret, struct err *e)
+{
+	return compile(d, command, facts, id, named_fds, NULL, ret, e);
 }
 
 int decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, const char *id,
@@ -125,14 +133,15 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	autoclean(decision_done) struct decision d = { 0 };
 	autoclean(policy_done) struct policy flags = { 0 };
 	autoclean(command_done) struct command command = { 0 };
+	struct path_memo seen = { 0 };
 	TRY(estimate(request, &d.estimate));
 	TRY(flags_layer(request, &d.estimate, &flags, e));
-	TRY(resolve_policy(engine, request, &flags, &d, e));
+	TRY(resolve_policy(engine, request, &flags, &seen, &d, e));
 	if (!request->guard_off)
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW) {
 		TRY(command_prepare(request, &d.policy, id, &command, e));
-		TRY(decide_plan(&d, &command, facts, id, request->keep_fds.n, &d.plan, e));
+		TRY(compile(&d, &command, facts, id, request->keep_fds.n, &seen, &d.plan, e));
 	}
 	*ret = d;
 	d = (struct decision){ 0 };

@@ -111,9 +111,9 @@ int lattice_within(const struct policy *a, const struct policy *b, enum within_m
 struct real_place {
 	char *cwd;
 	char *home; /* NULL: not known */
-	struct path_memo seen;
+	struct path_memo *seen;
 };
-int real_place_of(const struct policy_place *place, struct real_place *ret, struct err *e);
+int real_place_of(const struct policy_place *place, struct path_memo *seen, struct real_place *ret, struct err *e);
 void real_place_done(struct real_place *place);
 
 /* The lists of a layer; relative paths are below `base`, which is resolved. */

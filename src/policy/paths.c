@@ -43,15 +43,15 @@ void real_place_done(struct real_place *place)
 	*place = (struct real_place){ 0 };
 }
 
-int real_place_of(const struct policy_place *place, struct real_place *ret, struct err *e)
+int real_place_of(const struct policy_place *place, struct path_memo *seen, struct real_place *ret, struct err *e)
 {
-	autoclean(real_place_done) struct real_place real = { 0 };
-	int result = path_resolve_below(place->cwd, "/", &real.seen, &real.cwd, NULL);
+	autoclean(real_place_done) struct real_place real = { .seen = seen };
+	int result = path_resolve_below(place->cwd, "/", seen, &real.cwd, NULL);
 	if (result < 0)
 		return err_set(e, ERR_USAGE, -result, "policy", "cannot resolve the directory %s", place->cwd);
 	/* A HOME that is relative or leads nowhere is no home. */
 	if (place->home && place->home[0] == '/')
-		(void)path_resolve_below(place->home, "/", &real.seen, &real.home, NULL);
+		(void)path_resolve_below(place->home, "/", seen, &real.home, NULL);
 	*ret = real;
 	real = (struct real_place){ 0 };
 	return 0;
@@ -71,9 +71,9 @@ static bool is_home(const char *path)
 static int resolve_one(const char *path, const struct origin *from, char **ret, bool *ret_missing)
 {
 	if (!is_home(path))
-		return path_resolve_below(path, from->base, &from->place->seen, ret, ret_missing);
+		return path_resolve_below(path, from->base, from->place->seen, ret, ret_missing);
 	const char *below = path + 1 + strspn(path + 1, "/");
-	return path_resolve_below(*below ? below : ".", from->place->home, &from->place->seen, ret, ret_missing);
+	return path_resolve_below(*below ? below : ".", from->place->home, from->place->seen, ret, ret_missing);
 }
 
 /* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
@@ -172,10 +172,11 @@ int policy_resolve_lists(struct policy *p, const char *base, struct real_place *
 	return canonical_hosts(&p->allowed_hosts, e);
 }
 
-static int check_is_directory(const char *path, struct err *e)
+static int check_is_directory(const char *path, struct path_memo *seen, struct err *e)
 {
-	struct stat st;
-	int errnum = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	struct path_look look;
+	int looked = path_look(seen, path, &look);
+	int errnum = looked < 0 ? -looked : S_ISDIR(look.mode) ? 0 : ENOTDIR;
 	if (!errnum)
 		return 0;
 	err_set(e, ERR_USAGE, errnum, "policy", "cannot start in the working directory %s", path);
@@ -195,13 +196,14 @@ int policy_resolve_directory(struct policy *p, struct real_place *place, struct 
 	free(p->working_directory);
 	p->working_directory = resolved;
 	p->set |= POLICY_BIT(FIELD_CWD);
-	return check_is_directory(resolved, e);
+	return check_is_directory(resolved, place->seen, e);
 }
 
 int policy_resolve_paths(struct policy *p, const struct policy_place *place, struct err *e)
 {
+	struct path_memo seen = { 0 };
 	autoclean(real_place_done) struct real_place real = { 0 };
-	TRY(real_place_of(place, &real, e));
+	TRY(real_place_of(place, &seen, &real, e));
 	TRY(policy_resolve_directory(p, &real, e));
 	return policy_resolve_lists(p, p->working_directory, &real, e);
 }

@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "base/vec.h"
 
 /* From widest to narrowest. */
@@ -152,6 +153,7 @@ struct policy_sources {
 	const struct strv *profiles; /* --profile, in order: at most one built-in name, any number of files */
 	const struct policy *flags;  /* the command line as a layer */
 	const char *project_start;   /* look for .cordon.json from here up to the git root; NULL: do not */
+	struct path_memo *seen;      /* what was looked at, for those who look after us; may be NULL */
 };
 
 /* The layers of a run, lowest first: built-in profile ← user's file ← --profile files ← flags; then met with the project's

@@ -186,7 +186,7 @@ static int meet_projects(struct policy *p, const char *start, struct real_place 
 {
 	autoclean(free_done) char *directory = NULL;
 	autoclean(free_done) char *root = NULL;
-	int result = path_resolve_below(start, place->cwd, &place->seen, &directory, NULL);
+	int result = path_resolve_below(start, place->cwd, place->seen, &directory, NULL);
 	if (result < 0)
 		return err_set(e, ERR_USAGE, -result, "policy", "cannot resolve the directory %s", start);
 	if (find_root(directory, place->home, &root) < 0)
@@ -243,8 +243,9 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	autoclean(policy_done) struct policy stated = { 0 };
 	autoclean(policy_done) struct policy ceiling = { 0 };
 	autoclean(real_place_done) struct real_place place = { 0 };
+	struct path_memo seen = { 0 };
 	const char *built_in = NULL;
-	TRY(real_place_of(from->place, &place, e));
+	TRY(real_place_of(from->place, from->seen ? from->seen : &seen, &place, e));
 	TRY(choose_built_in(from->profiles, &built_in, e));
 	TRY(policy_profile(built_in, &p, e));
 	TRY(gather_stated(from, &stated, e));

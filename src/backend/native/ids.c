@@ -5,8 +5,8 @@
 #include "backend/native/native.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/scope.h"
 
 #define NOBODY 65534u
@@ -20,12 +20,13 @@ static int refuse(const struct native *n, const char *why, const char *hint)
 static int choose_as_root(struct native *n)
 {
 	const struct policy *p = n->job->policy;
-	struct stat st;
-	if (stat(p->working_directory, &st) < 0)
-		return err_set(n->e, ERR_USAGE, errno, "workingDirectory", "cannot look at %s", p->working_directory);
-	bool owner = st.st_uid != 0;
-	n->uid = p->user_id != POLICY_ID_UNSET ? (uint32_t)p->user_id : owner ? st.st_uid : NOBODY;
-	n->gid = p->group_id != POLICY_ID_UNSET ? (uint32_t)p->group_id : owner && st.st_gid != 0 ? st.st_gid : NOBODY;
+	struct path_look cwd;
+	int looked = path_look(n->job->seen, p->working_directory, &cwd);
+	if (looked < 0)
+		return err_set(n->e, ERR_USAGE, -looked, "workingDirectory", "cannot look at %s", p->working_directory);
+	bool owner = cwd.uid != 0;
+	n->uid = p->user_id != POLICY_ID_UNSET ? (uint32_t)p->user_id : owner ? cwd.uid : NOBODY;
+	n->gid = p->group_id != POLICY_ID_UNSET ? (uint32_t)p->group_id : owner && cwd.gid != 0 ? cwd.gid : NOBODY;
 	if (!p->run_as_non_root && p->user_id == POLICY_ID_UNSET) {
 		n->uid = n->job->facts->uid;
 		n->gid = n->job->facts->gid;
@@ -59,26 +60,24 @@ int native_choose_ids(struct native *n)
 	return n->job->facts->set_ids ? choose_as_root(n) : choose_as_user(n);
 }
 
-/* The permission bits that apply to the run's user. Its only group is its gid. */
-static unsigned bits_for(const struct native *n, const struct stat *st)
+/* Does the run's user have this permission bit? Its only group is its gid. The path is resolved, so it is no link. */
+static bool has_bit(const struct native *n, const char *path, unsigned bit)
 {
-	if (n->uid == st->st_uid)
-		return (st->st_mode >> 6) & 7;
-	if (n->gid == st->st_gid)
-		return (st->st_mode >> 3) & 7;
-	return st->st_mode & 7;
+	struct path_look look;
+	if (path_look(n->job->seen, path, &look) < 0)
+		return false;
+	unsigned shift = n->uid == look.uid ? 6 : n->gid == look.gid ? 3 : 0;
+	return look.mode >> shift & bit;
 }
 
 bool native_can_enter(const struct native *n, const char *directory)
 {
-	struct stat st;
-	return !n->change_ids || (stat(directory, &st) == 0 && (bits_for(n, &st) & 1));
+	return !n->change_ids || has_bit(n, directory, 1);
 }
 
 bool native_can_write(const struct native *n, const char *path)
 {
-	struct stat st;
-	return !n->change_ids || (stat(path, &st) == 0 && (bits_for(n, &st) & 2));
+	return !n->change_ids || has_bit(n, path, 2);
 }
 
 int native_claim_ids(struct native *n)

@@ -48,6 +48,19 @@ bool native_exists(const char *path)
 	return lstat(path, &st) == 0;
 }
 
+/* The same two for paths of the policy, which were looked at when it was resolved, and are no links. */
+static bool is_there(const struct native *n, const char *path)
+{
+	struct path_look look;
+	return path_look(n->job->seen, path, &look) == 0;
+}
+
+static bool is_directory(const struct native *n, const char *path)
+{
+	struct path_look look;
+	return path_look(n->job->seen, path, &look) == 0 && S_ISDIR(look.mode);
+}
+
 /* ---- choosing ---- */
 /* Grant `path`, going around what is to be avoided below it: its entries one by one. Names stay listable. */
 static int grant_around(const char *path, const struct strv *avoid, struct strv *ret, int depth)
@@ -102,7 +115,7 @@ static int choose(struct native *n, const struct strv *paths, enum policy_field 
 		const char *path = paths->v[i];
 		if (native_within_any(path, &n->job->policy->denied_paths))
 			continue;
-		if (!native_exists(path))
+		if (!is_there(n, path))
 			return refuse_missing(n, field, path);
 		if (field == FIELD_WRITE)
 			TRY(check_denials_in(n, path));
@@ -154,11 +167,11 @@ int native_add_landlock(struct native *n)
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK, handled.fs, handled.net, handled.scoped)));
 	for (size_t i = 0; i < n->grants_read.n; i++) {
 		const char *path = n->grants_read.v[i];
-		TRY(add_rule(n, path, landlock_read_access(abi, native_is_directory(path))));
+		TRY(add_rule(n, path, landlock_read_access(abi, is_directory(n, path))));
 	}
 	for (size_t i = 0; i < n->grants_write.n; i++) {
 		const char *path = n->grants_write.v[i];
-		bool directory = native_is_directory(path);
+		bool directory = is_directory(n, path);
 		TRY(add_rule(n, path, landlock_read_access(abi, directory) | landlock_write_access(abi, directory)));
 	}
 	TRY(add_rule(n, n->scratch, landlock_read_access(abi, true) | landlock_write_access(abi, true)));
@@ -172,9 +185,11 @@ int native_add_landlock(struct native *n)
 static const char *list_text(struct native *n, const struct strv *paths)
 {
 	autoclean(buf_done) struct buf text = BUF_MAX(16384);
-	for (size_t i = 0; i < paths->n; i++)
-		buf_add_format(&text, "%s%s", i ? " " : "", paths->v[i]);
-	return plan_text(n->plan, "%s", paths->n ? buf_text(&text) : "nothing");
+	for (size_t i = 0; i < paths->n; i++) {
+		buf_add_text(&text, i ? " " : "");
+		buf_add_text(&text, paths->v[i]);
+	}
+	return paths->n ? plan_bytes(n->plan, buf_text(&text), text.size + 1) : "nothing";
 }
 
 int native_claim_paths(struct native *n)
