@@ -111,6 +111,7 @@ static int launch(struct engine *engine, struct run *run, struct err *e)
 	struct launch_fds fds = {
 		.input = run->input.fd,
 		.output = { run->output_fds[0], run->output_fds[1] },
+		.tell_start = run->events_fd >= 0,
 		.named = run->named,
 		.named_numbers = run->named,
 		.named_count = run->named_count,
@@ -219,6 +220,12 @@ static void advance(struct engine *engine, struct run *run)
 	event_write(run, EVENT_DESTROYED, KILL_NONE);
 }
 
+static void advance_all(struct engine *engine)
+{
+	for (struct run *run = engine->runs; run; run = run->next)
+		advance(engine, run);
+}
+
 int engine_fd(const struct engine *engine)
 {
 	return launcher_fd(engine->launcher);
@@ -227,30 +234,41 @@ int engine_fd(const struct engine *engine)
 int engine_dispatch(struct engine *engine)
 {
 	launcher_dispatch(engine->launcher);
-	for (struct run *run = engine->runs; run; run = run->next)
-		advance(engine, run);
+	advance_all(engine);
 	return 0;
+}
+
+/* Wait for the keeper and, if the run's input has to be copied, for that. */
+static int wait_once(struct engine *engine, struct run *run, int64_t left)
+{
+	int patience = launcher_wait_ms(engine->launcher);
+	if (patience >= 0 && (left < 0 || patience < left))
+		left = patience;
+	struct pollfd fds[2] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 } };
+	fds[1].events = input_wants(&run->input, &fds[1].fd);
+	if (!fds[1].events)
+		return launcher_wait(engine->launcher, (int)left);
+	if (poll(fds, 2, (int)left) < 0)
+		return -errno;
+	if (fds[1].revents)
+		input_pump(&run->input);
+	return launcher_dispatch(engine->launcher);
 }
 
 int engine_wait(struct engine *engine, struct run *run, int timeout_ms)
 {
 	int64_t deadline = timeout_ms < 0 ? INT64_MAX : clock_now_ms() + timeout_ms;
 	for (;;) {
-		engine_dispatch(engine);
+		advance_all(engine);
 		if (run->over)
 			return 1;
 		int64_t left = timeout_ms < 0 ? -1 : deadline - clock_now_ms();
 		if (timeout_ms >= 0 && left <= 0)
 			return 0;
-		int patience = launcher_wait_ms(engine->launcher);
-		if (patience >= 0 && (left < 0 || patience < left))
-			left = patience;
-		struct pollfd fds[2] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 } };
-		fds[1].events = input_wants(&run->input, &fds[1].fd);
-		if (poll(fds, 2, (int)left) < 0)
-			return -errno;
-		if (fds[1].revents)
-			input_pump(&run->input);
+		int waited = wait_once(engine, run, left);
+		advance_all(engine);
+		if (waited < 0 && !run->over)
+			return waited;
 	}
 }
 

@@ -20,11 +20,11 @@
 _Noreturn void keeper_main(int socket);
 
 /* A keeper inside of its host, for a host that is as small as it is and has one thread: the command-line tool. Poll its
- * descriptor for at most keeper_wait_ms() (-1: no limit), then let it take a step, which never blocks. Closing it ends all
+ * descriptor for at most keeper_wait_ms() (-1: no limit), then let it take a step; or let the step itself wait that long. Closing it ends all
  * runs and returns when nothing of them is left. */
 struct keeper;
 int keeper_open(int socket, struct keeper **ret);
 int keeper_fd(const struct keeper *k);
 int keeper_wait_ms(const struct keeper *k);
-void keeper_step(struct keeper *k);
+int keeper_step(struct keeper *k, int wait_ms); /* -EINTR: a signal ended the wait */
 void keeper_close(struct keeper **k);

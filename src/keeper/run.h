@@ -62,6 +62,7 @@ struct run {
 	int64_t sample_at_us; /* when the meter looks next */
 	int64_t output_left;
 
+	bool tell_start;   /* the host wants to know at once */
 	bool started;      /* the command was executed */
 	bool have_status;  /* the command has ended */
 	int32_t wait_status;

@@ -156,11 +156,12 @@ static void stillborn(struct run *run)
 	keeper_say_ended(run);
 }
 
-/* START: run number, count of named descriptors, their numbers, the plan. */
+/* START: run number, whether to tell its start at once, count of named descriptors, their numbers, the plan. */
 static int read_start(struct wire_frame *frame, struct run *run, int *targets, struct err *e)
 {
 	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
 	run->number = wire_get_u64(&r);
+	run->tell_start = wire_get_u32(&r) != 0;
 	size_t named = wire_get_count(&r, 4);
 	if (named > KEEPER_MAX_NAMED || frame->fd_count != 3 + named)
 		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");
@@ -199,7 +200,9 @@ static void start(struct keeper *k, struct wire_frame *frame)
 	int64_t wall_ms = run->plan.limits.wall_ms;
 	run->deadline_us = wall_ms == PLAN_UNLIMITED ? INT64_MAX : run->started_us + wall_ms * 1000;
 	watch(k, run->pidfd, EPOLLIN, tag(run, SOURCE_PIDFD));
-	watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
+	/* The reports can wait in their pipe for the end or for the meter's next look: each wake-up costs as much as a fork. */
+	if (run->tell_start)
+		watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
 	watch_stream(run, 0);
 	watch_stream(run, 1);
 }
@@ -320,7 +323,7 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 /* ---- time ---- */
 static bool is_metered(const struct run *run)
 {
-	return run->state <= RUN_RUNNING && run->started;
+	return run->state <= RUN_RUNNING;
 }
 
 int keeper_wait_ms(const struct keeper *k)
@@ -345,6 +348,8 @@ static void on_time(struct keeper *k)
 	int64_t now = clock_now_us();
 	for (size_t i = 0; i < k->top; i++) {
 		struct run *run = k->runs[i];
+		if (run && run->sample_at_us <= now && !run->started)
+			on_status(run);
 		if (run && is_metered(run) && run->sample_at_us <= now) {
 			enum kill_reason over = run_sample(run, now);
 			if (over != KILL_NONE)
@@ -395,13 +400,15 @@ static void end_all(struct keeper *k)
 	}
 }
 
-static void wait_and_serve(struct keeper *k, int wait_ms)
+static int wait_and_serve(struct keeper *k, int wait_ms)
 {
 	struct epoll_event events[64];
 	int count = epoll_wait(k->epoll, events, COUNT_OF(events), wait_ms);
+	int result = count < 0 ? -errno : 0;
 	for (int i = 0; i < count; i++)
 		dispatch(k, &events[i]);
 	on_time(k);
+	return result;
 }
 
 static void finish_all(struct keeper *k)
@@ -469,9 +476,9 @@ int keeper_fd(const struct keeper *k)
 	return k->epoll;
 }
 
-void keeper_step(struct keeper *k)
+int keeper_step(struct keeper *k, int wait_ms)
 {
-	wait_and_serve(k, 0);
+	return wait_and_serve(k, wait_ms);
 }
 
 void keeper_close(struct keeper **k)

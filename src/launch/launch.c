@@ -144,6 +144,7 @@ static int send_start(struct launcher *l, const struct launch *run, const struct
 {
 	struct wire_writer w = { BUF_MAX(WIRE_MAX_PAYLOAD) };
 	wire_put_u64(&w, run->number);
+	wire_put_u32(&w, fds->tell_start);
 	wire_put_u32(&w, (uint32_t)fds->named_count);
 	for (size_t i = 0; i < fds->named_count; i++)
 		wire_put_u32(&w, (uint32_t)fds->named_numbers[i]);
@@ -298,10 +299,8 @@ static void on_loss(struct launcher *l)
 	}
 }
 
-int launcher_dispatch(struct launcher *l)
+static int take_frames(struct launcher *l)
 {
-	if (l->inside)
-		l->options.inside->step(l->inside);
 	while (l->socket >= 0) {
 		autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
 		int got = wire_receive(l->socket, WIRE_KEEPER, &frame);
@@ -314,6 +313,21 @@ int launcher_dispatch(struct launcher *l)
 		on_frame(l, &frame);
 	}
 	return 0;
+}
+
+int launcher_dispatch(struct launcher *l)
+{
+	if (l->inside)
+		l->options.inside->step(l->inside, 0);
+	return take_frames(l);
+}
+
+int launcher_wait(struct launcher *l, int wait_ms)
+{
+	struct pollfd keeper = { .fd = l->socket, .events = POLLIN };
+	int result = l->inside ? l->options.inside->step(l->inside, wait_ms) : poll(&keeper, 1, wait_ms) < 0 ? -errno : 0;
+	take_frames(l);
+	return result;
 }
 
 int launcher_fd(const struct launcher *l)

@@ -19,7 +19,7 @@ struct keeper_inside {
 	int (*open)(int socket, struct keeper **ret);
 	int (*fd)(const struct keeper *k);
 	int (*wait_ms)(const struct keeper *k);
-	void (*step)(struct keeper *k);
+	int (*step)(struct keeper *k, int wait_ms);
 	void (*close)(struct keeper **k);
 };
 
@@ -35,6 +35,7 @@ void launcher_close(struct launcher **l); /* ends every run; returns when the ke
 struct launch_fds {
 	int input;
 	int output[2]; /* where stdout and stderr go; -1: captured for the outcome */
+	bool tell_start; /* LAUNCH_STARTED at once; else when it happens to be noticed, which is cheaper */
 	const int *named;
 	const int *named_numbers;
 	size_t named_count;
@@ -56,3 +57,5 @@ void launch_done(struct launch **run);                          /* cancels it if
 int launcher_fd(const struct launcher *l);      /* poll for POLLIN; -1 while there is no keeper */
 int launcher_wait_ms(const struct launcher *l); /* and no longer than this; -1: no limit */
 int launcher_dispatch(struct launcher *l);      /* never blocks */
+/* Wait, at most this long (-1: no limit) or until a signal (-EINTR), and dispatch. */
+int launcher_wait(struct launcher *l, int wait_ms);
