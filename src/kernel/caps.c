@@ -30,10 +30,15 @@ static int get_sets(struct __user_cap_data_struct ret[2])
 	return RAW(capget, &header, ret);
 }
 
-bool caps_have(int cap)
+uint64_t caps_effective(void)
 {
 	struct __user_cap_data_struct sets[2] = { 0 };
-	return cap >= 0 && cap < 64 && get_sets(sets) == 0 && (sets[cap / 32].effective >> (cap % 32) & 1);
+	return get_sets(sets) == 0 ? (uint64_t)sets[1].effective << 32 | sets[0].effective : 0;
+}
+
+bool caps_have(int cap)
+{
+	return cap >= 0 && cap < 64 && (caps_effective() >> cap & 1);
 }
 
 int caps_drop_bounding(int last_cap)

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The highest capability that this kernel knows. */
 int caps_last(void);
 
-/* Is it in the effective set? */
+/* The effective set, a bit each; 0 when it cannot be had. */
+uint64_t caps_effective(void);
 bool caps_have(int cap);
 
 /* Empty the bounding set, so that no file can give a capability back. Needs CAP_SETPCAP, which leaves with the user id. */

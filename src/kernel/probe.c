@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@
 #include "kernel/raw.h"
 
 #define PROBE_SECONDS 5
+#define NOBODY UINT64_C(65534)
+#define CAP_BIT(cap) (UINT64_C(1) << (cap))
 
 static const struct probe_row {
 	const char *name, *holds;
@@ -134,8 +137,7 @@ static bool seccomp_available(void)
 	return RAW(seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-/* The root of a user namespace that knows no other user cannot become one: then it is an ordinary user, whatever it holds. */
-static bool other_users(void)
+static bool maps_nobody(void)
 {
 	char map[4096];
 	if (!probe_read("/proc/self/uid_map", map, sizeof map))
@@ -144,26 +146,42 @@ static bool other_users(void)
 	for (char *p = map; *p;) {
 		for (int i = 0; i < 3; i++)
 			fields[i] = strtoull(p, &p, 10);
-		if (fields[0] <= 65534 && fields[0] + fields[2] > 65534)
+		if (fields[0] <= NOBODY && fields[0] + fields[2] > NOBODY)
 			return true;
 		p += *p == '\n' ? 1 : strlen(p);
 	}
 	return false;
 }
 
+/* The root of a user namespace that knows no other user cannot become one: then it is an ordinary user, whatever it holds.
+ * The kernel says so in one call: asked for nobody's keyring it looks at the user first (EINVAL: not known here), and then at
+ * where to link it, for which 1 is no key (ENOKEY). Only where it says neither is the map read: a new process's first look
+ * into its /proc takes longer than all the rest of this. */
+static bool other_users(void)
+{
+	int answer = RAW(keyctl, KEYCTL_GET_PERSISTENT, NOBODY, 1);
+	return answer == -ENOKEY || (answer != -EINVAL && maps_nobody());
+}
+
+static bool holds(uint64_t set, uint64_t wanted)
+{
+	return (set & wanted) == wanted;
+}
+
 void kernel_probe_quick(struct kernel_facts *ret)
 {
-	bool set_ids = caps_have(CAP_SETUID) && caps_have(CAP_SETGID) && caps_have(CAP_CHOWN) && other_users();
+	const uint64_t for_ids = CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_CHOWN);
+	uint64_t caps = caps_effective();
+	bool set_ids = holds(caps, for_ids) && other_users();
 	struct kernel_facts facts = {
 		.uid = geteuid(),
 		.gid = getegid(),
-		.privileged = set_ids && caps_have(CAP_SYS_ADMIN),
+		.privileged = set_ids && holds(caps, CAP_BIT(CAP_SYS_ADMIN)),
 		.set_ids = set_ids,
 		.landlock_abi = landlock_abi(),
 		.seccomp = seccomp_available(),
 		.namespaces = true,
 		.own_proc = true,
-		.last_cap = caps_last(),
 	};
 	facts.idmapped_mounts = facts.privileged;
 	*ret = facts;

@@ -14,7 +14,6 @@ struct kernel_facts {
 	bool namespaces;      /* user (when not privileged), pid and mount namespaces can be had together */
 	bool own_proc;        /* a fresh /proc can be mounted in them */
 	bool idmapped_mounts; /* mounts that show files as another user's */
-	int last_cap;
 };
 
 /* System calls that answer at once; namespaces, own_proc and idmapped_mounts are assumed: a run that then fails to get them

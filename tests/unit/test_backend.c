@@ -20,9 +20,9 @@
 #include "policy/policy.h"
 
 static const struct kernel_facts user_host = { .uid = 1000, .gid = 1000, .landlock_abi = 7, .seccomp = true, .namespaces = true,
-					       .own_proc = true, .last_cap = 40 };
+					       .own_proc = true };
 static const struct kernel_facts root_host = { .privileged = true, .set_ids = true, .landlock_abi = 7, .seccomp = true,
-					       .namespaces = true, .own_proc = true, .idmapped_mounts = true, .last_cap = 40 };
+					       .namespaces = true, .own_proc = true, .idmapped_mounts = true };
 
 struct fixture {
 	char dir[64];

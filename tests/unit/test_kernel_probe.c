@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +24,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "kernel/caps.h"
 #include "kernel/landlock.h"
 #include "kernel/probe.h"
 
@@ -114,13 +117,50 @@ static void test_facts(void **state)
 	assert_int_equal(quick.uid, geteuid());
 	assert_int_equal(quick.landlock_abi, landlock_abi());
 	assert_int_equal(f->facts.landlock_abi, quick.landlock_abi);
-	assert_int_equal(f->facts.last_cap, quick.last_cap);
 	assert_int_equal(f->facts.privileged, quick.privileged);
 	assert_true(quick.namespaces && quick.own_proc);
 	assert_int_equal(f->facts.namespaces, find(f, "pid-namespace")->state == PROBE_WORKS);
 	assert_int_equal(f->facts.own_proc, find(f, "own-proc")->state == PROBE_WORKS);
 	assert_int_equal(f->facts.idmapped_mounts, find(f, "idmapped-mounts")->state == PROBE_WORKS);
 	assert_int_equal(f->facts.seccomp, find(f, "seccomp")->state == PROBE_WORKS);
+}
+
+/* Whether the run could be another user, as a child sees it: `lone` in a user namespace that knows only itself, `mute` where
+ * the kernel does not answer the short question. -1: no user namespaces here. */
+static int sees_other_users(bool lone, bool mute)
+{
+	char map[32];
+	snprintf(map, sizeof map, "0 %u 1", geteuid());
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct kernel_facts facts;
+		int fd = lone && unshare(CLONE_NEWUSER) == 0 ? open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC) : -1;
+		if (lone && (fd < 0 || write(fd, map, strlen(map)) < 0))
+			_exit(2);
+		if (mute)
+			answer_call(SYS_keyctl, ENOSYS);
+		kernel_probe_quick(&facts);
+		_exit(facts.set_ids);
+	}
+	int status = 0;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status) == 2 ? -1 : WEXITSTATUS(status);
+}
+
+/* Root of a namespace of its own holds every capability, and cannot become anybody. */
+static void test_other_users(void **state)
+{
+	(void)state;
+	bool root = caps_have(CAP_SETUID) && caps_have(CAP_SETGID) && caps_have(CAP_CHOWN);
+	for (int mute = 0; mute < 2; mute++) {
+		assert_int_equal(sees_other_users(false, mute), root);
+		int lone = sees_other_users(true, mute);
+		if (lone < 0)
+			print_message("no user namespaces here: half of this was not tried\n");
+		else
+			assert_int_equal(lone, 0);
+	}
 }
 
 /* What must fail did not, so it is broken: never "works". */
@@ -231,7 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_report),   cmocka_unit_test(test_facts),          cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_leaves_nothing),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_leaves_nothing), cmocka_unit_test(test_other_users),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
