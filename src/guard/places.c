@@ -256,8 +256,9 @@ static bool holds(const struct strv *list, const char *path)
 
 static bool is_denied(const struct call *c, const char *text, bool home)
 {
+	const struct strv *denied = &c->judge->policy->denied_paths;
 	char path[PATH_MAX];
-	return policy_path(c, text, home, path) && holds(&c->judge->policy->denied_paths, path);
+	return denied->n && policy_path(c, text, home, path) && holds(denied, path);
 }
 
 static int check_denied(const struct call *c, const struct word *w)

@@ -2,30 +2,41 @@
 #include "policy/fields.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/scope.h"
 
-static const char *const system_paths[] = {
-#define SYSTEM(path, why) path,
-#define DEVICE(path, why) path,
+struct place_row {
+	const char *path;
+	bool hinted; /* most hosts have a link here, or nothing */
+};
+
+static const struct place_row system_paths[] = {
+#define SYSTEM(path, why) { path, false },
+#define HINTED(path, why) { path, true },
+#define DEVICE(path, why) { path, false },
 #include "policy/system.def"
 #undef SYSTEM
+#undef HINTED
 #undef DEVICE
 };
 
 static const char *const system_devices[] = {
 #define SYSTEM(path, why)
+#define HINTED(path, why)
 #define DEVICE(path, why) path,
 #include "policy/system.def"
 #undef SYSTEM
+#undef HINTED
 #undef DEVICE
 };
 
-static const char *const credential_paths[] = {
-#define CREDENTIAL(path, why) path,
+static const struct place_row credential_paths[] = {
+#define CREDENTIAL(path, why) { path, false },
 #include "policy/credentials.def"
 #undef CREDENTIAL
 };
@@ -76,19 +87,36 @@ static int resolve_one(const char *path, const struct origin *from, char **ret, 
 	return path_resolve_below(*below ? below : ".", from->place->home, from->place->seen, ret, ret_missing);
 }
 
-/* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
-static int add_rows(struct strv *to, const char *const *rows, size_t count, bool skip_missing, const struct origin *from)
+/* Where a hinted row leads, asked before what it is: one call settles it where it is missing (false), and saves one where it is
+ * a link of the root directory. */
+static bool take_hint(const char **path, char space[PATH_MAX])
 {
+	ssize_t size = readlink(*path, space, PATH_MAX - 1);
+	if (size < 0)
+		return errno != ENOENT;
+	if (strrchr(*path, '/') != *path || size == 0)
+		return true;
+	space[size] = '\0';
+	*path = space;
+	return true;
+}
+
+/* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
+static int add_rows(struct strv *to, const struct place_row *rows, size_t count, bool skip_missing, struct real_place *place)
+{
+	struct origin from = { "/", place };
+	char space[PATH_MAX];
 	for (size_t i = 0; i < count; i++) {
-		autoclean(free_done) char *path = NULL;
+		autoclean(free_done) char *resolved = NULL;
+		const char *path = rows[i].path;
 		bool missing;
-		if (is_home(rows[i]) && !from->place->home)
+		if ((is_home(path) && !place->home) || (rows[i].hinted && !take_hint(&path, space)))
 			continue;
-		int result = resolve_one(rows[i], from, &path, &missing);
+		int result = resolve_one(path, &from, &resolved, &missing);
 		if (result == -ENOMEM)
 			return result;
 		if (result == 0 && !(missing && skip_missing))
-			TRY(strv_add_take(to, TAKE(path)));
+			TRY(strv_add_take(to, TAKE(resolved)));
 	}
 	return 0;
 }
@@ -108,9 +136,9 @@ static int add_entry(struct strv *to, enum policy_field field, const char *entry
 		return hint ? err_hint(e, -EINVAL, "%s", hint) : -EINVAL;
 	}
 	if (strcmp(entry, "@system") == 0)
-		return add_rows(to, system_paths, COUNT_OF(system_paths), true, from);
+		return add_rows(to, system_paths, COUNT_OF(system_paths), true, from->place);
 	if (strcmp(entry, "@credentials") == 0)
-		return add_rows(to, credential_paths, COUNT_OF(credential_paths), false, from);
+		return add_rows(to, credential_paths, COUNT_OF(credential_paths), false, from->place);
 	if (is_home(entry) && !from->place->home)
 		return homeless(field, entry, e);
 	char *path;
