@@ -19,7 +19,6 @@ struct backend_job {
 	const struct strv *argv;
 	const struct strv *env;   /* complete but for HOME and TMPDIR, which backends add */
 	const char *scratch_base; /* where the run's private directory is made: an absolute, resolved path */
-	const char *memory_base;  /* the same in a memory file system; NULL: there is none */
 	size_t named_fds;
 	struct path_memo *seen;   /* what was looked at while the policy was resolved; may be NULL */
 };

@@ -1,11 +1,9 @@
 /* What is executed: the program, its arguments, its fresh environment, its scratch place. */
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -13,14 +11,12 @@
 #include "base/str.h"
 #include "engine/internal.h"
 
-#define MEMORY_PLACE "/dev/shm"
 #define SEARCH_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 void command_done(struct command *c)
 {
 	free(TAKE(c->program));
 	free(TAKE(c->scratch_base));
-	free(TAKE(c->memory_base));
 	strv_done(&c->argv);
 	strv_done(&c->env);
 }
@@ -158,11 +154,7 @@ static int choose_scratch(struct command *c, struct err *e)
 		TRY(path_resolve("/tmp", "/", NULL, &place, e));
 	}
 	c->scratch_base = below(place);
-	struct statfs fs;
-	bool memory = statfs(MEMORY_PLACE, &fs) == 0 && fs.f_type == TMPFS_MAGIC && access(MEMORY_PLACE, W_OK | X_OK) == 0;
-	if (memory)
-		c->memory_base = below(MEMORY_PLACE);
-	return c->scratch_base && (c->memory_base || !memory) ? 0 : err_nomem(e);
+	return c->scratch_base ? 0 : err_nomem(e);
 }
 
 static int make_argv(const struct request *request, struct strv *argv)

@@ -33,39 +33,45 @@ void make_id(char id[24])
 	unsigned char bytes[8] = { 0 };
 	while (getrandom(bytes, sizeof bytes, 0) < 0 && errno == EINTR)
 		;
-	int used = snprintf(id, 24, "sbx-");
-	for (size_t i = 0; i < sizeof bytes; i++)
-		used += snprintf(id + used, 24 - (size_t)used, "%02x", bytes[i]);
+	static const char digits[] = "0123456789abcdef";
+	char *at = stpcpy(id, "sbx-");
+	for (size_t i = 0; i < sizeof bytes; i++) {
+		*at++ = digits[bytes[i] >> 4];
+		*at++ = digits[bytes[i] & 15];
+	}
+	*at = '\0';
 }
 
 /* The estimator looks at the first simple command of a shell line. */
-static int estimate(const struct request *request, struct estimate *ret)
+static void estimate(const struct request *request, struct estimate *ret)
 {
-	if (!request->shell || request->argv.n == 0) {
+	if (!request->shell) {
 		policy_estimate(&request->argv, ret);
-		return 0;
+		return;
 	}
 	autoclean(strv_done) struct strv first = { 0 };
 	struct err ignored = { 0 }; /* a line that cannot be read is refused by the guard, with a better message */
 	if (words_first_command(request->argv.v[0], &first, &ignored) < 0)
 		strv_done(&first);
 	policy_estimate(&first, ret);
-	return 0;
 }
 
 /* The caller's layer, with the estimate where the caller states no limit of its own. */
-static int flags_layer(const struct request *request, const struct estimate *guess, struct policy *ret, struct err *e)
+static int flags_layer(const struct request *request, struct policy *ret, struct err *e)
 {
 	autoclean(policy_done) struct policy flags = { 0 };
+	struct estimate guess = { 0 };
 	if (policy_copy(&request->flags, &flags) < 0)
 		return err_nomem(e);
+	if (request->estimate)
+		estimate(request, &guess);
 	const struct {
 		enum policy_limit limit;
 		int64_t value;
 	} rows[] = {
-		{ LIMIT_MEMORY_MB, guess->memory_mb },
-		{ LIMIT_CPU_SECONDS, guess->cpu_seconds },
-		{ LIMIT_TIMEOUT_MS, guess->timeout_ms },
+		{ LIMIT_MEMORY_MB, guess.memory_mb },
+		{ LIMIT_CPU_SECONDS, guess.cpu_seconds },
+		{ LIMIT_TIMEOUT_MS, guess.timeout_ms },
 	};
 	for (size_t i = 0; request->estimate && i < COUNT_OF(rows); i++) {
 		if (flags.set & POLICY_SET_LIMIT(rows[i].limit))
@@ -81,7 +87,11 @@ static int flags_layer(const struct request *request, const struct estimate *gue
 static int resolve_policy(const struct engine *engine, const struct request *request, const struct policy *flags,
 			  struct path_memo *seen, struct decision *d, struct err *e)
 {
-	autoclean(free_done) char *cwd = getcwd(NULL, 0);
+	char space[256];
+	autoclean(free_done) char *longer = NULL;
+	const char *cwd = getcwd(space, sizeof space);
+	if (!cwd && errno == ERANGE)
+		cwd = longer = getcwd(NULL, 0);
 	if (!cwd) {
 		err_set(e, ERR_IO, errno, "workingDirectory", "cannot tell the current directory");
 		return err_hint(e, -EIO, "change to a directory that exists, or use --cwd DIR");
@@ -110,7 +120,6 @@ static int compile(const struct decision *d, const struct command *command, cons
 		.argv = &command->argv,
 		.env = &command->env,
 		.scratch_base = command->scratch_base,
-		.memory_base = command->memory_base,
 		.named_fds = named_fds,
 		.seen = seen,
 	};
@@ -134,9 +143,9 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	autoclean(policy_done) struct policy flags = { 0 };
 	autoclean(command_done) struct command command = { 0 };
 	struct path_memo seen = { 0 };
-	TRY(estimate(request, &d.estimate));
-	TRY(flags_layer(request, &d.estimate, &flags, e));
+	TRY(flags_layer(request, &flags, e));
 	TRY(resolve_policy(engine, request, &flags, &seen, &d, e));
+	TRY(own_files_deny(&d.policy, e));
 	if (!request->guard_off)
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW) {

@@ -68,7 +68,6 @@ void engine_close(struct engine **engine);
 struct decision {
 	struct policy policy; /* resolved */
 	struct guard_verdict verdict;
-	struct estimate estimate; /* of the command, whether used or not */
 	struct plan plan;         /* empty when the verdict is not GUARD_ALLOW */
 	struct strv notes;        /* one line each: what a project file asked for in vain, … */
 };

@@ -13,7 +13,6 @@ struct command {
 	struct strv argv;
 	struct strv env;
 	char *scratch_base;
-	char *memory_base; /* or NULL */
 };
 
 void command_done(struct command *c);
@@ -58,6 +57,9 @@ struct run {
 /* events.c: one JSON line each */
 enum event_kind { EVENT_CREATED, EVENT_STARTED, EVENT_KILLED, EVENT_COMPLETED, EVENT_DESTROYED };
 void event_write(const struct run *run, enum event_kind kind, enum kill_reason reason);
+
+/* own_files.c */
+int own_files_deny(struct policy *policy, struct err *e);
 
 /* decide.c */
 int decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, const char *id,

@@ -20,12 +20,13 @@ static int add_builtin(struct native *n, enum seccomp_builtin which, const char 
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, program->insns, size);
-	/* -EOPNOTSUPP: the strict filter makes no sockets at all, whatever the network is. */
 	static const enum seccomp_patch network[] = { SECCOMP_PATCH_INET, SECCOMP_PATCH_NETLINK };
 	for (size_t i = 0; n->job->policy->allow_network && i < COUNT_OF(network); i++) {
 		int patched = seccomp_patch(copy, which, network[i], SECCOMP_VERDICT_ALLOW);
-		if (patched < 0 && patched != -EOPNOTSUPP)
-			return err_set(n->e, ERR_INTERNAL, -patched, "seccomp", "cannot open the network in the %s filter", name);
+		if (patched < 0) {
+			err_set(n->e, ERR_UNSUPPORTED, 0, "seccomp", "allowNetwork: the filter \"%s\" makes no sockets at all", name);
+			return err_hint(n->e, -ENOTSUP, "use seccompProfile \"default\", or no network");
+		}
 	}
 	struct blob blob = { plan_bytes(n->plan, copy, size), size };
 	return plan_add(n->plan, PLAN_OP(SECCOMP, plan_text(n->plan, "%s", name), blob));

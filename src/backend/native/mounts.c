@@ -1,12 +1,9 @@
-/* What must be mounted so that grants and denials hold.
+/* What is mounted so that grants and denials hold.
  *
- * A mount namespace costs as much as a pid namespace and a filter together, so there is one only if it is needed:
- *   - to mask a denied path inside of what is granted;
- *   - for readOnlyRootFilesystem: Landlock does not watch chmod, chown, utime and xattrs, a read-only mount does;
- *   - as root, whose run is another user: a writable directory of root's is mounted over itself with ids mapped, and a
- *     directory on the way that the user cannot enter (/root) is covered by an empty one in which only what was granted
- *     appears.
- * Where there is one, everything is sealed read-only but the writable paths, and /proc and the scratch place are its own. */
+ * Everything is sealed read-only but the writable paths: Landlock does not watch chmod, chown, utime and xattrs, a read-only
+ * mount does. Denied paths inside of grants are masked. /proc and the scratch place are the run's own. As root, whose run is
+ * another user, a writable directory of root's is mounted over itself with ids mapped, and a directory on the way that the
+ * user cannot enter (/root) is covered by an empty one in which only what was granted appears. */
 #include "backend/native/native.h"
 
 #include <errno.h>
@@ -44,7 +41,7 @@ static int hold(struct native *n, struct native_held h)
 	return 0;
 }
 
-/* What root must bring into reach; that alone is a reason for a mount namespace. */
+/* A granted path that the run's user could not reach as it stands is brought into reach, or refused. */
 static int bring_into_reach(struct native *n, const char *path, bool writable, struct native_held *ret)
 {
 	*ret = (struct native_held){ .path = path, .cover = barrier(n, path), .map = writable && !native_can_write(n, path) };
@@ -54,7 +51,6 @@ static int bring_into_reach(struct native *n, const char *path, bool writable, s
 		err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "%s is out of reach for the run, which is uid %u", path, n->uid);
 		return err_hint(n->e, -ENOTSUP, "chown it to the user who shall own the run, or work in another directory");
 	}
-	n->mounts = true;
 	return 0;
 }
 
@@ -104,16 +100,13 @@ int native_choose_mounts(struct native *n)
 	struct native_held in_reach[NATIVE_MOST_HELD + 1]; /* one more than hold() takes, so that it is the one to refuse */
 	size_t count = 0;
 	const struct strv *denied = &n->job->policy->denied_paths;
-	n->mounts = n->namespaces && n->job->policy->read_only_root;
 	for (size_t i = 0; i < n->grants_write.n && count <= NATIVE_MOST_HELD; i++)
 		TRY(bring_into_reach(n, n->grants_write.v[i], true, &in_reach[count++]));
 	for (size_t i = 0; i < n->grants_read.n && n->change_ids && count <= NATIVE_MOST_HELD; i++) {
 		TRY(bring_into_reach(n, n->grants_read.v[i], false, &in_reach[count]));
 		count += in_reach[count].cover != NULL;
 	}
-	for (size_t i = 0; n->namespaces && !n->mounts && i < denied->n; i++)
-		n->mounts = needs_mask(n, denied->v[i]);
-	if (!n->mounts)
+	if (!n->namespaces)
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		TRY(hold(n, in_reach[i]));
@@ -125,7 +118,7 @@ int native_choose_mounts(struct native *n)
 
 int native_hold_scratch(struct native *n)
 {
-	return n->mounts && !n->scratch_mount ? hold(n, (struct native_held){ .path = n->scratch }) : 0;
+	return n->namespaces && !n->scratch_mount ? hold(n, (struct native_held){ .path = n->scratch }) : 0;
 }
 
 static int add_covers(struct native *n)

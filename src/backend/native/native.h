@@ -25,8 +25,7 @@ struct native {
 	uint32_t uid, gid;             /* who the run is, seen from the host */
 	uint32_t inner_uid, inner_gid; /* and seen from inside */
 	bool change_ids;               /* we are root and become somebody else */
-	bool namespaces;               /* a pid namespace, and whatever else it needs */
-	bool mounts;                   /* a mount namespace as well: mounts.c says when */
+	bool namespaces;               /* pid and mount namespaces of its own */
 	bool list_root;                /* "/" was granted piece by piece; it may still be listed */
 	bool own_count;                /* a user namespace of its own, hence a process count of its own */
 	const char *scratch;           /* private directory with home and tmp in it */

@@ -200,17 +200,17 @@ int native_claim_paths(struct native *n)
 	const char *mechanism = plan_text(n->plan, "Landlock %s", landlock);
 	TRY(native_claim(n, FIELD_READ, list_text(n, &p->read_paths), mechanism, STRENGTH_KERNEL));
 	/* Honest about what Landlock does not watch. */
-	const char *writing = n->mounts ? plan_text(n->plan, "%s; all else is mounted read-only", mechanism) :
+	const char *writing = n->namespaces ? plan_text(n->plan, "%s; all else is mounted read-only", mechanism) :
 					  plan_text(n->plan, "%s; modes, owners, times and attributes of the user's own files elsewhere "
 							     "are held by readOnlyRootFilesystem only", mechanism);
 	TRY(native_claim(n, FIELD_WRITE, list_text(n, &p->write_paths), writing, STRENGTH_KERNEL));
 	if (p->read_only_root)
 		TRY(native_claim(n, FIELD_READ_ONLY_ROOT, "true",
-				 n->mounts ? "read-only mounts: nothing but allowedWritePaths and the scratch place is writable" :
+				 n->namespaces ? "read-only mounts: nothing but allowedWritePaths and the scratch place is writable" :
 					     "Landlock: nothing but allowedWritePaths and the scratch place can be written",
 				 STRENGTH_KERNEL));
 	if (p->denied_paths.n == 0)
 		return 0;
-	const char *text = n->mounts ? "hidden by mounts, which cannot be moved" : "left out of Landlock's grants";
+	const char *text = n->namespaces ? "hidden by mounts, which cannot be moved" : "left out of Landlock's grants";
 	return native_claim(n, FIELD_DENIED, list_text(n, &p->denied_paths), text, STRENGTH_KERNEL);
 }

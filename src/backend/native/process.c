@@ -1,5 +1,5 @@
-/* Process level: the spine. The host's file system, seen through Landlock; a system call filter; a pid namespace
- * where the host gives one, for an end that nothing survives; a mount namespace where the policy needs one (mounts.c). */
+/* Process level: the spine. The host's file system, seen through Landlock; a system call filter; a pid and a
+ * mount namespace where the host gives them: for an end that nothing survives, and for what Landlock does not watch. */
 #include "backend/native/native.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static uint64_t namespace_flags(const struct native *n)
 {
 	if (!n->namespaces)
 		return 0;
-	return CLONE_NEWPID | (n->mounts ? CLONE_NEWNS : 0) | (n->job->facts->privileged ? 0 : CLONE_NEWUSER);
+	return CLONE_NEWPID | CLONE_NEWNS | (n->job->facts->privileged ? 0 : CLONE_NEWUSER);
 }
 
 /* The steps, in the order of op.def. */
@@ -76,7 +76,7 @@ static int add_ops(struct native *n)
 		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n))));
 	if (n->namespaces && !n->job->facts->privileged)
 		TRY(plan_add(p, PLAN_OP(MAP_SELF, n->inner_uid, n->uid, n->inner_gid, n->gid)));
-	if (n->mounts)
+	if (n->namespaces)
 		TRY(native_add_mounts(n));
 	/* The bounding set needs emptying where the run stays in the caller's user namespace; one of its own starts full, but with
 	 * no_new_privs nothing can be gained from it by executing a file. */
@@ -104,8 +104,7 @@ static int add_ops(struct native *n)
 static int add_claims(struct native *n)
 {
 	TRY(native_claim(n, FIELD_LEVEL, "process",
-			 n->mounts     ? "Landlock, seccomp, pid and mount namespaces: nothing survives the end, /proc is the run's own" :
-			 n->namespaces ? "Landlock, seccomp, pid namespace: nothing survives the end" :
+			 n->namespaces ? "Landlock, seccomp, pid and mount namespaces: nothing survives the end" :
 					 "Landlock and seccomp; without a pid namespace the end is a kill of the whole tree, repeated",
 			 n->namespaces ? STRENGTH_KERNEL : STRENGTH_SUPERVISOR));
 	TRY(native_claim_filter(n));
