@@ -2,6 +2,7 @@
  * it changes nothing on the host. What it cannot hold it refuses, with a remedy. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -9,6 +10,7 @@
 #include "base/vec.h"
 #include "kernel/probe.h"
 #include "plan/plan.h"
+#include "plan/spare.h"
 #include "policy/policy.h"
 
 struct backend_job {
@@ -33,6 +35,9 @@ struct backend {
 
 /* Choose by the policy's level, compile, check. */
 int backend_compile(const struct backend_job *job, struct plan *ret, struct err *e);
+
+/* What runs at process level will want ready on such a host; false: nothing. */
+bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret);
 
 /* The rows, for doctor and explain; NULL past the end. */
 const struct backend *backend_at(size_t index);

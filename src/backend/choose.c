@@ -21,6 +21,11 @@ const struct backend *backend_at(size_t index)
 	return index < COUNT_OF(backends) ? &backends[index] : NULL;
 }
 
+bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret)
+{
+	return native_spare(facts, ret);
+}
+
 int backend_compile(const struct backend_job *job, struct plan *ret, struct err *e)
 {
 	const struct backend *refused = NULL;

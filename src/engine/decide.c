@@ -148,7 +148,7 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	TRY(own_files_deny(&d.policy, e));
 	if (!request->guard_off)
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
-	if (d.verdict.result == GUARD_ALLOW) {
+	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, &command, e));
 		TRY(compile(&d, &command, facts, id, request->keep_fds.n, &seen, &d.plan, e));
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "base/clock.h"
 #include "base/scope.h"
 #include "base/str.h"
@@ -27,6 +28,14 @@ static char *default_user_file(void)
 	return home && home[0] == '/' ? str_format("%s/.config/cordon/policy.json", home) : strdup("");
 }
 
+static const struct kernel_facts *facts_of(struct engine *engine)
+{
+	if (!engine->facts_known)
+		kernel_probe_quick(&engine->facts);
+	engine->facts_known = true;
+	return &engine->facts;
+}
+
 int engine_open(const struct engine_options *options, struct engine **ret, struct err *e)
 {
 	autoclean(engine_close) struct engine *engine = calloc(1, sizeof *engine);
@@ -43,6 +52,9 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 	if (!engine->user_file[0])
 		free(TAKE(engine->user_file));
 	TRY(launcher_open(&launcher, &engine->launcher, e));
+	struct plan_spare spare;
+	if (options->prepare && backend_spare(facts_of(engine), &spare))
+		TRY(launcher_prepare(engine->launcher, &spare, e));
 	*ret = TAKE(engine);
 	return 0;
 }
@@ -61,14 +73,6 @@ void engine_close(struct engine **engine)
 	free(closing->user_file);
 	free(closing);
 	*engine = NULL;
-}
-
-static const struct kernel_facts *facts_of(struct engine *engine)
-{
-	if (!engine->facts_known)
-		kernel_probe_quick(&engine->facts);
-	engine->facts_known = true;
-	return &engine->facts;
 }
 
 int engine_decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, struct decision *ret,

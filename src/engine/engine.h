@@ -45,6 +45,7 @@ struct request {
 	int output_fds[2];     /* used when !capture; borrowed; 0 means the caller's own 1 and 2 */
 	int events_fd;         /* JSON lines are written here; 0: none; borrowed */
 	bool guard_off;        /* never set by the CLI; for callers that judge themselves */
+	bool judge_only;       /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
 };
 
 void request_done(struct request *r);
@@ -57,6 +58,7 @@ struct engine_options {
 	/* A keeper inside of the host, for one that is small and has one thread; NULL: the keeper program is executed. */
 	const struct keeper_inside *keeper;
 	const char *keeper_path; /* NULL: the installed one */
+	bool prepare;            /* a run will follow: have its reaper ready while it is decided upon */
 	const char *admin_file;  /* NULL: /etc/cordon/policy.json */
 	const char *user_file;   /* NULL: $XDG_CONFIG_HOME/cordon/policy.json or ~/.config/cordon/policy.json */
 };
@@ -68,7 +70,7 @@ void engine_close(struct engine **engine);
 struct decision {
 	struct policy policy; /* resolved */
 	struct guard_verdict verdict;
-	struct plan plan;         /* empty when the verdict is not GUARD_ALLOW */
+	struct plan plan;         /* empty when the verdict is not GUARD_ALLOW, or judge_only */
 	struct strv notes;        /* one line each: what a project file asked for in vain, … */
 };
 

@@ -29,7 +29,7 @@
 #define OR_ERRNO(call) ((call) < 0 ? -errno : 0)
 
 /* /proc/self/uid_map belongs to root while we are non-dumpable. */
-static int map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid)
+int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid)
 {
 	TRY(OR_ERRNO(prctl(PR_SET_DUMPABLE, 1)));
 	int result = ids_map_self((uint32_t)inner_uid, (uint32_t)outer_uid, (uint32_t)inner_gid, (uint32_t)outer_gid);
@@ -40,7 +40,7 @@ static int map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, 
 STEP(MAP_SELF)
 {
 	(void)in;
-	return map_self(op->u.MAP_SELF.inner_uid, op->u.MAP_SELF.outer_uid, op->u.MAP_SELF.inner_gid, op->u.MAP_SELF.outer_gid);
+	return enter_map_self(op->u.MAP_SELF.inner_uid, op->u.MAP_SELF.outer_uid, op->u.MAP_SELF.inner_gid, op->u.MAP_SELF.outer_gid);
 }
 
 STEP(MOUNT_PRIVATE)
@@ -67,8 +67,8 @@ STEP(GRAB)
 
 STEP(MOUNT_SEAL)
 {
-	(void)in, (void)op;
-	return mounts_seal();
+	(void)op;
+	return mounts_seal(in->spare && in->spare->proc);
 }
 
 STEP(COVER)
@@ -119,7 +119,7 @@ STEP(OWN_USER_NS)
 {
 	(void)in;
 	TRY(OR_ERRNO(unshare(CLONE_NEWUSER)));
-	return map_self(op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.gid, op->u.OWN_USER_NS.gid);
+	return enter_map_self(op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.gid, op->u.OWN_USER_NS.gid);
 }
 
 STEP(NEW_KEYRING)
@@ -288,7 +288,7 @@ int enter_stage(struct entry *entry, enum op_stage stage)
 {
 	for (size_t i = 0; i < entry->plan->op_count; i++) {
 		const struct op *op = &entry->plan->ops[i];
-		if (plan_op_row(op->kind)->stage != stage)
+		if (plan_op_row(op->kind)->stage != stage || (entry->spare && plan_spare_does(entry->spare, op->kind)))
 			continue;
 		int result = steps[op->kind] ? steps[op->kind](entry, op) : -ENOSYS;
 		if (result < 0) {

@@ -140,7 +140,7 @@ static void forget_caller(void)
 }
 
 /* Blocked, so that no handler of the host's runs in this copy of it, and non-dumpable, so that nobody looks in. */
-static void become_reaper(void)
+void reaper_become(void)
 {
 	sigset_t all;
 	sigfillset(&all);
@@ -158,7 +158,6 @@ _Noreturn void reaper_main(struct entry *entry)
 	sigaddset(&wanted, SIGTERM);
 	sigaddset(&wanted, REAPER_KILL_SIGNAL);
 
-	become_reaper();
 	if (!entry->own_pids)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid_t command = -1;

@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "plan/spare.h"
+#include "wire/frame.h"
 #include "wire/message.h"
 
 #define KEEPER_MAX_RUNS 1024
@@ -71,8 +73,29 @@ struct run {
 	struct err err;
 };
 
+/* A START message, read. */
+struct start {
+	uint64_t number;
+	bool tell_start;
+	size_t named;
+	int targets[KEEPER_MAX_NAMED]; /* the numbers that the named descriptors get */
+	struct plan plan;
+};
+
+/* pool.c */
+struct spare {
+	pid_t pid; /* 0: none */
+	int pidfd, socket;
+	struct plan_spare kind;
+};
+
+void pool_prepare(struct spare *spare, const struct plan_spare *kind);
+void pool_drop(struct spare *spare);
+bool pool_hand_over(struct spare *spare, struct run *run, int status, const int *fds, size_t fd_count);
+
 /* spawn.c */
-int run_spawn(struct run *run, const int *fds, const int *targets, size_t fd_count, struct err *e);
+pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd);
+int run_spawn(struct run *run, struct spare *spare, const struct start *start, const int *fds, struct err *e);
 void run_describe_failure(struct run *run, const struct report *report);
 
 /* enter.c: the child's side; raw system calls only */
@@ -86,14 +109,21 @@ struct entry {
 	int id_map;    /* user namespace of ID_MAP */
 	int slots[64]; /* held paths */
 	bool own_pids;
+	const struct plan_spare *spare; /* what was done ahead, or NULL */
 	/* where it failed */
 	int failed_op;
 	int failed_errnum;
 };
 
 int enter_stage(struct entry *entry, enum op_stage stage);
+int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid);
+
+/* start.c; extra_fds: how many come behind the run's own */
+int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, struct err *e);
+void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret);
 
 /* reaper.c */
+void reaper_become(void);
 _Noreturn void reaper_main(struct entry *entry);
 /* "End everything below you with SIGKILL", for reapers that are not pid 1. SIGTERM is handed on as it is. */
 #define REAPER_KILL_SIGNAL 10 /* SIGUSR1 */

@@ -26,6 +26,7 @@ struct keeper {
 	size_t count;
 	size_t top; /* no run has a slot as high as this */
 	bool host_gone;
+	struct spare spare;
 };
 
 /* What an epoll entry is about; the run's slot is in the upper half of its data. */
@@ -156,27 +157,7 @@ static void stillborn(struct run *run)
 	keeper_say_ended(run);
 }
 
-/* START: run number, whether to tell its start at once, count of named descriptors, their numbers, the plan. */
-static int read_start(struct wire_frame *frame, struct run *run, int *targets, struct err *e)
-{
-	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
-	run->number = wire_get_u64(&r);
-	run->tell_start = wire_get_u32(&r) != 0;
-	size_t named = wire_get_count(&r, 4);
-	if (named > KEEPER_MAX_NAMED || frame->fd_count != 3 + named)
-		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");
-	for (size_t i = 0; i < named; i++) {
-		uint32_t number = wire_get_u32(&r);
-		if (number < 3 || number > 1023)
-			r.bad = true;
-		targets[i] = (int)number;
-	}
-	if (r.bad)
-		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "a start that ends early");
-	return plan_decode(&frame->payload, (size_t)(r.p - frame->payload.data), &run->plan, e);
-}
-
-static void start(struct keeper *k, struct wire_frame *frame)
+static void on_start(struct keeper *k, struct wire_frame *frame)
 {
 	struct run *run = calloc(1, sizeof *run);
 	if (!run || take_slot(k, run) < 0) {
@@ -188,9 +169,12 @@ static void start(struct keeper *k, struct wire_frame *frame)
 	run->pidfd = run->status = run->private_dir = -1;
 	run->streams[0] = run->streams[1] = (struct stream){ .from = -1, .to = -1 };
 	run->deadline_us = INT64_MAX;
-	int targets[KEEPER_MAX_NAMED];
-	if (read_start(frame, run, targets, &run->err) < 0 ||
-	    run_spawn(run, frame->fds, targets, frame->fd_count, &run->err) < 0) {
+	struct start start = { 0 };
+	int result = start_read(frame, 0, &start, &run->err);
+	run->number = start.number;
+	run->tell_start = start.tell_start;
+	run->plan = start.plan;
+	if (result < 0 || run_spawn(run, &k->spare, &start, frame->fds, &run->err) < 0) {
 		stillborn(run);
 		return;
 	}
@@ -218,6 +202,15 @@ static void cancel(struct keeper *k, const struct wire_frame *frame)
 		}
 }
 
+static void on_prepare(struct keeper *k, const struct wire_frame *frame)
+{
+	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
+	struct plan_spare kind;
+	plan_spare_get(&r, &kind);
+	if (wire_reader_finished(&r))
+		pool_prepare(&k->spare, &kind);
+}
+
 static void on_host(struct keeper *k)
 {
 	autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
@@ -227,7 +220,9 @@ static void on_host(struct keeper *k)
 	if (got <= 0)
 		k->host_gone = true;
 	else if (frame.type == WIRE_START)
-		start(k, &frame);
+		on_start(k, &frame);
+	else if (frame.type == WIRE_PREPARE)
+		on_prepare(k, &frame);
 	else if (frame.type == WIRE_CANCEL)
 		cancel(k, &frame);
 }
@@ -365,7 +360,7 @@ static bool is_reaper(const struct keeper *k, pid_t pid)
 	for (size_t i = 0; i < k->top; i++)
 		if (k->runs[i] && k->runs[i]->reaper == pid)
 			return true;
-	return false;
+	return k->spare.pid == pid;
 }
 
 /* Children that are no reaper of ours were left by a reaper that was killed. As they die their own children become ours. */
@@ -415,6 +410,7 @@ static void finish_all(struct keeper *k)
 {
 	k->host_gone = true;
 	epoll_ctl(k->epoll, EPOLL_CTL_DEL, k->host, NULL);
+	pool_drop(&k->spare);
 	end_all(k);
 	while (k->count > 0)
 		wait_and_serve(k, keeper_wait_ms(k));

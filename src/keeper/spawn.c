@@ -51,27 +51,8 @@ static int do_keeper_ops(struct run *run, uint64_t *ret_namespaces, struct err *
 	return 0;
 }
 
-/* The named descriptors follow the three standard ones; their numbers travel as the plan's DESCRIPTORS op counts them and in
- * SANDBOX order: the host sends pairs (number, descriptor) and names the numbers in front of the plan. */
-static void fill_entry(struct entry *entry, struct run *run, const struct spawning *s, const int *fds, const int *targets,
-		       size_t fd_count)
-{
-	*entry = (struct entry){ .plan = &run->plan, .status = s->status[1], .ruleset = -1, .id_map = -1, .failed_op = -1 };
-	entry->own_pids = run->own_pids;
-	entry->fds[0] = fds[0];
-	entry->fds[1] = s->out[1];
-	entry->fds[2] = s->err[1];
-	for (size_t i = 0; i < 3; i++)
-		entry->targets[i] = (int)i;
-	entry->fd_count = 3;
-	for (size_t i = 3; i < fd_count; i++) {
-		entry->fds[entry->fd_count] = fds[i];
-		entry->targets[entry->fd_count++] = targets[i - 3];
-	}
-}
-
 /* fork, with namespaces and a pidfd. Not clone3: container managers' filters answer it with ENOSYS. */
-static pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd)
+pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd)
 {
 	int pidfd = -1;
 	long pid = syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
@@ -84,10 +65,11 @@ static pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd)
 
 static int start_reaper(struct run *run, struct entry *entry, uint64_t namespaces, struct err *e)
 {
-	run->started_us = clock_now_us();
 	pid_t pid = clone_reaper(namespaces, &run->pidfd);
-	if (pid == 0)
+	if (pid == 0) {
+		reaper_become();
 		reaper_main(entry);
+	}
 	if (pid < 0) {
 		err_set(e, namespaces ? ERR_UNSUPPORTED : ERR_IO, -pid, "namespaces", "cannot start a process%s",
 			namespaces ? " in namespaces of its own" : "");
@@ -97,7 +79,7 @@ static int start_reaper(struct run *run, struct entry *entry, uint64_t namespace
 	return 0;
 }
 
-int run_spawn(struct run *run, const int *fds, const int *targets, size_t fd_count, struct err *e)
+int run_spawn(struct run *run, struct spare *spare, const struct start *start, const int *fds, struct err *e)
 {
 	uint64_t namespaces = 0;
 	TRY(do_keeper_ops(run, &namespaces, e));
@@ -112,9 +94,16 @@ int run_spawn(struct run *run, const int *fds, const int *targets, size_t fd_cou
 	if (opened < 0)
 		return err_set(e, ERR_IO, -opened, "pipes", "cannot make a pipe");
 
-	struct entry entry;
-	fill_entry(&entry, run, &s, fds, targets, fd_count);
-	TRY(start_reaper(run, &entry, namespaces, e));
+	int inner[3 + KEEPER_MAX_NAMED] = { fds[0], s.out[1], s.err[1] };
+	for (size_t i = 3; i < 3 + start->named; i++)
+		inner[i] = fds[i];
+	run->started_us = clock_now_us();
+	if (!pool_hand_over(spare, run, s.status[1], inner, 3 + start->named)) {
+		struct entry entry;
+		start_entry(start, &run->plan, s.status[1], inner, &entry);
+		entry.own_pids = run->own_pids;
+		TRY(start_reaper(run, &entry, namespaces, e));
+	}
 	run->status = TAKE_FD(s.status[0]);
 	stream_open(&run->streams[0], TAKE_FD(s.out[0]), fds[1]);
 	stream_open(&run->streams[1], TAKE_FD(s.err[0]), fds[2]);

@@ -153,10 +153,11 @@ int mounts_grab(const char *path, int userns)
 	return result < 0 ? result : tree;
 }
 
-int mounts_seal(void)
+int mounts_seal(bool own_proc)
 {
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
-	return RAW(mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr);
+	struct mount_attr seal = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID }, open = { .attr_clr = MOUNT_ATTR_RDONLY };
+	TRY(RAW(mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &seal, sizeof seal));
+	return own_proc ? RAW(mount_setattr, AT_FDCWD, "/proc", 0, &open, sizeof open) : 0;
 }
 
 static int attach(int tree, int at)

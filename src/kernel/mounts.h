@@ -22,8 +22,9 @@ int mounts_idmap_userns(uint32_t uid, uint32_t gid);
 int mounts_grab(const char *path, int userns);
 
 /* Everything read-only and without set-user-ID, also to chmod and its kin, which Landlock does not watch. What was grabbed
- * before stays writable where it is placed. */
-int mounts_seal(void);
+ * before stays writable where it is placed; so does /proc if it is our own already (`own_proc`), where the ids of a user
+ * namespace are written. */
+int mounts_seal(bool own_proc);
 
 /* A small empty tmpfs over a directory: enough for the directories that mounts_place() makes in it, and no more. */
 int mounts_cover(const char *path);

@@ -203,6 +203,18 @@ int launch_start(struct launcher *l, const struct plan *plan, const struct launc
 	return 0;
 }
 
+int launcher_prepare(struct launcher *l, const struct plan_spare *kind, struct err *e)
+{
+	if (l->socket < 0)
+		TRY(start_keeper(l, e));
+	struct wire_writer w = { BUF_MAX(64) };
+	plan_spare_put(&w, kind);
+	int sent = wire_send(l->socket, WIRE_PREPARE, &w, NULL, 0);
+	buf_done(&w.out);
+	launcher_dispatch(l); /* a keeper inside of the host does nothing unless it is let */
+	return sent;
+}
+
 static int read_capture(int fd, bool cut, struct buf *ret)
 {
 	if (fd < 0)

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "launch/outcome.h"
 #include "plan/plan.h"
+#include "plan/spare.h"
 
 struct launcher;
 
@@ -51,6 +52,10 @@ struct launch;
 int launch_start(struct launcher *l, const struct plan *plan, const struct launch_fds *fds, launch_listener listener, void *context,
 		 struct launch **ret, struct err *e);
 int launch_cancel(struct launch *run);
+
+/* Have a reaper of this kind ready for the next start; worth it only if something else is done meanwhile. */
+int launcher_prepare(struct launcher *l, const struct plan_spare *kind, struct err *e);
+
 const struct outcome *launch_outcome(const struct launch *run); /* NULL until it is over */
 void launch_done(struct launch **run);                          /* cancels it if it still runs */
 

@@ -11,7 +11,7 @@
 #include "wire/message.h"
 
 #define WIRE_MAX_PAYLOAD (8u << 20)
-#define WIRE_MAX_FDS 20
+#define WIRE_MAX_FDS 24
 
 struct wire_frame {
 	enum wire_type type;

@@ -36,6 +36,7 @@ struct native {
 	size_t held_count;
 };
 
+bool native_spare(const struct kernel_facts *facts, struct plan_spare *ret);
 int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e);
 
 /* ids.c: who the run is */

@@ -59,11 +59,19 @@ static int add_command(struct native *n)
 	return 0;
 }
 
-static uint64_t namespace_flags(const struct native *n)
+static uint64_t namespace_flags(const struct kernel_facts *facts)
 {
-	if (!n->namespaces)
-		return 0;
-	return CLONE_NEWPID | CLONE_NEWNS | (n->job->facts->privileged ? 0 : CLONE_NEWUSER);
+	return CLONE_NEWPID | CLONE_NEWNS | (facts->privileged ? 0 : CLONE_NEWUSER);
+}
+
+bool native_spare(const struct kernel_facts *facts, struct plan_spare *ret)
+{
+	*ret = (struct plan_spare){ .namespaces = namespace_flags(facts), .map = !facts->privileged, .proc = facts->own_proc };
+	if (ret->map) {
+		ret->inner_uid = ret->outer_uid = facts->uid;
+		ret->inner_gid = ret->outer_gid = facts->gid;
+	}
+	return facts->namespaces;
 }
 
 /* The steps, in the order of op.def. */
@@ -73,7 +81,7 @@ static int add_ops(struct native *n)
 	if (!n->scratch_mount)
 		TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
 	if (n->namespaces)
-		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n))));
+		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n->job->facts))));
 	if (n->namespaces && !n->job->facts->privileged)
 		TRY(plan_add(p, PLAN_OP(MAP_SELF, n->inner_uid, n->uid, n->inner_gid, n->gid)));
 	if (n->namespaces)

@@ -158,7 +158,7 @@ int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
 	handle_signals(on_ending_signal);
 	signal(SIGTSTP, SIG_IGN);
 	autoclean(engine_close) struct engine *engine = NULL;
-	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper }, &engine, e));
+	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper, .prepare = true }, &engine, e));
 	struct run *run = NULL;
 	int result = run_it(engine, a, &run, e);
 	if (run)

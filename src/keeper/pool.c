@@ -1,0 +1,109 @@
+/* Spare reapers: made ahead, in their namespaces, waiting for a plan. One is enough for a host that starts one run at a time;
+ * it is made when the host asks (PREPARE), typically while it still decides, on another core. A spare that went wrong is
+ * dropped, and the run is started the ordinary way, which then tells what is wrong. */
+#include "keeper/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/scope.h"
+#include "kernel/mounts.h"
+
+static int prepare(const struct plan_spare *kind)
+{
+	if (kind->map)
+		TRY(enter_map_self(kind->inner_uid, kind->outer_uid, kind->inner_gid, kind->outer_gid));
+	TRY(mounts_make_private());
+	return kind->proc ? mounts_proc() : 0;
+}
+
+/* Nothing of the keeper's stays open but the socket, which becomes descriptor 0. */
+static int keep_only(int socket)
+{
+	if (socket != 0 && dup3(socket, 0, O_CLOEXEC) < 0)
+		return -errno;
+	return syscall(SYS_close_range, 1, ~0u, 0) < 0 ? -errno : 0;
+}
+
+static _Noreturn void spare_main(int socket, const struct plan_spare *kind)
+{
+	reaper_become();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (keep_only(socket) < 0 || prepare(kind) < 0)
+		_exit(1);
+	struct pollfd wait = { .fd = 0, .events = POLLIN };
+	struct wire_frame frame = { .payload = BUF_MAX(0) };
+	if (poll(&wait, 1, -1) != 1 || wire_receive(0, WIRE_KEEPER, &frame) != 1 || frame.type != WIRE_HANDOVER)
+		_exit(1); /* the keeper is gone, or does not need us */
+	close(0);
+	struct start start;
+	struct err ignored = { 0 };
+	if (start_read(&frame, 1, &start, &ignored) < 0)
+		_exit(1);
+	/* Static: the command runs on in this memory while we wait for it. */
+	static struct entry entry;
+	start_entry(&start, &start.plan, frame.fds[3 + start.named], frame.fds, &entry);
+	entry.own_pids = true;
+	entry.spare = kind;
+	reaper_main(&entry);
+}
+
+void pool_prepare(struct spare *spare, const struct plan_spare *kind)
+{
+	int pair[2];
+	if (spare->pid > 0 || wire_pair(pair) < 0)
+		return;
+	pid_t pid = clone_reaper(kind->namespaces, &spare->pidfd);
+	if (pid == 0)
+		spare_main(pair[1], kind);
+	fd_done(&pair[1]);
+	if (pid < 0) {
+		fd_done(&pair[0]);
+		return;
+	}
+	spare->pid = pid;
+	spare->socket = pair[0];
+	spare->kind = *kind;
+}
+
+void pool_drop(struct spare *spare)
+{
+	if (spare->pid <= 0)
+		return;
+	kill(spare->pid, SIGKILL);
+	while (waitpid(spare->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	fd_done(&spare->pidfd);
+	fd_done(&spare->socket);
+	spare->pid = 0;
+}
+
+/* fds: stdin, stdout, stderr, the named ones; the status pipe goes last. */
+bool pool_hand_over(struct spare *spare, struct run *run, int status, const int *fds, size_t fd_count)
+{
+	struct plan_spare wanted;
+	if (spare->pid <= 0 || !plan_spare_of(&run->plan, &wanted) || !plan_spare_equal(&wanted, &spare->kind))
+		return false;
+	int all[WIRE_MAX_FDS];
+	for (size_t i = 0; i < fd_count; i++)
+		all[i] = fds[i];
+	all[fd_count] = status;
+	const struct wire_writer message = { .out = run->plan.bytes }; /* the START message as it came; borrowed */
+	struct pollfd gone = { .fd = spare->pidfd, .events = POLLIN };
+	if (poll(&gone, 1, 0) != 0 || wire_send(spare->socket, WIRE_HANDOVER, &message, all, fd_count + 1) < 0)
+		return false;
+	run->reaper = spare->pid;
+	run->pidfd = TAKE_FD(spare->pidfd);
+	fd_done(&spare->socket);
+	spare->pid = 0;
+	return true;
+}

@@ -1,0 +1,33 @@
+/* The START message: run number, whether to tell its start at once, count of named descriptors, their numbers, the plan. The
+ * keeper reads it, and so does a spare reaper to which it is handed on. */
+#include "keeper/run.h"
+
+#include <errno.h>
+
+int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, struct err *e)
+{
+	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
+	*ret = (struct start){ .number = wire_get_u64(&r), .tell_start = wire_get_u32(&r) != 0 };
+	ret->named = wire_get_count(&r, 4);
+	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named + extra_fds)
+		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");
+	for (size_t i = 0; i < ret->named; i++) {
+		uint32_t number = wire_get_u32(&r);
+		if (number < 3 || number > 1023)
+			r.bad = true;
+		ret->targets[i] = (int)number;
+	}
+	if (r.bad)
+		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "a start that ends early");
+	return plan_decode(&frame->payload, (size_t)(r.p - frame->payload.data), &ret->plan, e);
+}
+
+void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret)
+{
+	*ret = (struct entry){ .plan = plan, .status = status, .ruleset = -1, .id_map = -1, .failed_op = -1 };
+	for (size_t i = 0; i < 3 + start->named; i++) {
+		ret->fds[i] = fds[i];
+		ret->targets[i] = i < 3 ? (int)i : start->targets[i - 3];
+	}
+	ret->fd_count = 3 + start->named;
+}

@@ -1,0 +1,50 @@
+#include "plan/spare.h"
+
+#include <linux/sched.h>
+#include <string.h>
+
+bool plan_spare_of(const struct plan *p, struct plan_spare *ret)
+{
+	struct plan_spare s = { 0 };
+	for (size_t i = 0; i < p->op_count; i++) {
+		const struct op *op = &p->ops[i];
+		if (op->kind == OP_NAMESPACES)
+			s.namespaces = op->u.NAMESPACES.flags;
+		if (op->kind == OP_MOUNT_PROC)
+			s.proc = 1;
+		if (op->kind != OP_MAP_SELF)
+			continue;
+		s.map = 1;
+		s.inner_uid = op->u.MAP_SELF.inner_uid;
+		s.outer_uid = op->u.MAP_SELF.outer_uid;
+		s.inner_gid = op->u.MAP_SELF.inner_gid;
+		s.outer_gid = op->u.MAP_SELF.outer_gid;
+	}
+	*ret = s;
+	return (s.namespaces & CLONE_NEWPID) && (s.namespaces & CLONE_NEWNS);
+}
+
+bool plan_spare_equal(const struct plan_spare *a, const struct plan_spare *b)
+{
+	return memcmp(a, b, sizeof *a) == 0; /* seven numbers of one size: no padding */
+}
+
+bool plan_spare_does(const struct plan_spare *s, enum op_kind kind)
+{
+	return kind == OP_MOUNT_PRIVATE || (kind == OP_MAP_SELF && s->map) || (kind == OP_MOUNT_PROC && s->proc);
+}
+
+void plan_spare_put(struct wire_writer *w, const struct plan_spare *s)
+{
+	const uint64_t numbers[] = { s->namespaces, s->map, s->inner_uid, s->outer_uid, s->inner_gid, s->outer_gid, s->proc };
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		wire_put_u64(w, numbers[i]);
+}
+
+void plan_spare_get(struct wire_reader *r, struct plan_spare *ret)
+{
+	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,	 &ret->inner_uid, &ret->outer_uid,
+				      &ret->inner_gid,	&ret->outer_gid, &ret->proc };
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		*numbers[i] = wire_get_u64(r);
+}

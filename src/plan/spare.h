@@ -1,0 +1,26 @@
+/* The part of a plan that does not depend on what is run: a reaper in its namespaces, with a /proc of its own. It can be made
+ * before the plan is there, and while others still decide. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+#include "wire/codec.h"
+
+struct plan_spare {
+	uint64_t namespaces; /* flags of clone */
+	uint64_t map;        /* MAP_SELF, with the four ids */
+	uint64_t inner_uid, outer_uid, inner_gid, outer_gid;
+	uint64_t proc; /* MOUNT_PROC */
+};
+
+/* False when a plan has no such part. */
+bool plan_spare_of(const struct plan *p, struct plan_spare *ret);
+bool plan_spare_equal(const struct plan_spare *a, const struct plan_spare *b);
+
+/* Has a spare done this op already? */
+bool plan_spare_does(const struct plan_spare *s, enum op_kind kind);
+
+void plan_spare_put(struct wire_writer *w, const struct plan_spare *s);
+void plan_spare_get(struct wire_reader *r, struct plan_spare *ret);
