@@ -172,6 +172,10 @@ expect_json verdict deny
 expect_status 125 "$CORDON" check --shell 'true; rm -rf /'
 expect_out '^refused'
 expect_status 0 "$CORDON" check --shell 'echo "sudo make me a sandwich"'
+# A verdict is about the words: neither the program nor a backend has to be there.
+expect_status 0 "$CORDON" check -- no-such-program
+expect_status 0 "$CORDON" check --profile strict -- ls
+expect_status 125 "$CORDON" check --profile strict -- rm -rf /
 expect_status 0 "$CORDON" estimate --json -- cargo build
 expect_json maxMemoryMB 1024
 expect_json timeoutMs 120000

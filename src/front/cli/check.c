@@ -5,13 +5,11 @@
 #include "base/scope.h"
 #include "front/cli/print.h"
 
-int judge_decide(struct args *a, const struct cli_host *host, struct decision *ret, struct err *e)
+int judge_decide(struct args *a, const struct cli_host *host, const struct kernel_facts *facts, struct decision *ret, struct err *e)
 {
 	autoclean(engine_close) struct engine *engine = NULL;
 	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper }, &engine, e));
-	struct kernel_facts facts;
-	kernel_probe_all(&facts); /* a person waits for the answer: it may take the milliseconds that a run may not */
-	return engine_decide(engine, &a->request, &facts, ret, e);
+	return engine_decide(engine, &a->request, facts, ret, e);
 }
 
 static void add_row(struct buf *out, const char *name, const char *value)
@@ -61,7 +59,8 @@ static void add_json(const struct decision *d, struct buf *out)
 int cmd_check(struct args *a, const struct cli_host *host, struct err *e)
 {
 	autoclean(decision_done) struct decision d = { 0 };
-	TRY(judge_decide(a, host, &d, e));
+	a->request.judge_only = true;
+	TRY(judge_decide(a, host, NULL, &d, e));
 	autoclean(buf_done) struct buf out = BUF_MAX(1 << 20);
 	if (a->json)
 		add_json(&d, &out);

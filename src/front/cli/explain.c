@@ -8,7 +8,9 @@
 int cmd_explain(struct args *a, const struct cli_host *host, struct err *e)
 {
 	autoclean(decision_done) struct decision d = { 0 };
-	TRY(judge_decide(a, host, &d, e));
+	struct kernel_facts facts;
+	kernel_probe_all(&facts); /* a person waits for the answer: it may take the milliseconds that a run may not */
+	TRY(judge_decide(a, host, &facts, &d, e));
 	bool allowed = d.verdict.result == GUARD_ALLOW;
 	autoclean(buf_done) struct buf out = BUF_MAX(64 << 20);
 	if (a->json) {
