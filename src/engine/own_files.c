@@ -51,7 +51,7 @@ static bool is_within_any(const char *path, const struct strv *roots)
 	return false;
 }
 
-int own_files_deny(struct policy *policy, struct err *e)
+int own_files_deny(struct policy *policy, struct path_memo *seen, struct err *e)
 {
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		autoclean(free_done) char *place = own_place(i);
@@ -60,7 +60,9 @@ int own_files_deny(struct policy *policy, struct err *e)
 			return err_nomem(e);
 		if (!place[0])
 			continue;
-		TRY(path_resolve(place, "/", NULL, &resolved, e));
+		int result = path_resolve_below(place, "/", seen, &resolved, NULL);
+		if (result < 0)
+			return err_set(e, ERR_USAGE, -result, "own files", "cannot resolve the path \"%s\"", place);
 		bool writable = is_within_any(resolved, &policy->write_paths);
 		if (!writable && !is_within_any(resolved, &policy->read_paths))
 			continue;

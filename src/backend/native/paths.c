@@ -145,7 +145,17 @@ static int add_rule(struct native *n, const char *path, uint64_t access)
 {
 	const struct policy *p = n->job->policy;
 	bool piece = !strv_has(&p->read_paths, path) && !strv_has(&p->write_paths, path) && strcmp(path, n->scratch) != 0;
-	return plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_text(n->plan, "%s", path), access, piece));
+	return plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_bytes(n->plan, path, strlen(path) + 1), access, piece));
+}
+
+static bool is_device(const char *path)
+{
+	size_t count;
+	const char *const *devices = policy_system_devices(&count);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(devices[i], path) == 0)
+			return true;
+	return false;
 }
 
 static int add_devices(struct native *n)
@@ -153,7 +163,7 @@ static int add_devices(struct native *n)
 	size_t count;
 	const char *const *devices = policy_system_devices(&count);
 	for (size_t i = 0; i < count; i++)
-		if (native_within_any(devices[i], &n->job->policy->read_paths) && native_exists(devices[i]))
+		if (native_within_any(devices[i], &n->job->policy->read_paths) && is_there(n, devices[i]))
 			TRY(add_rule(n, devices[i], landlock_device_access(n->job->facts->landlock_abi)));
 	return 0;
 }
@@ -167,7 +177,8 @@ int native_add_landlock(struct native *n)
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK, handled.fs, handled.net, handled.scoped)));
 	for (size_t i = 0; i < n->grants_read.n; i++) {
 		const char *path = n->grants_read.v[i];
-		TRY(add_rule(n, path, landlock_read_access(abi, is_directory(n, path))));
+		if (!is_device(path)) /* those follow, with more rights */
+			TRY(add_rule(n, path, landlock_read_access(abi, is_directory(n, path))));
 	}
 	for (size_t i = 0; i < n->grants_write.n; i++) {
 		const char *path = n->grants_write.v[i];
