@@ -177,7 +177,7 @@ static bool learn(struct kernel_facts *facts, const char *step)
 		bool *fact;
 	} rows[] = {
 		{ "MOUNT_PROC", &facts->own_proc },    { "ID_MAP", &facts->idmapped_mounts }, { "namespaces", &facts->namespaces },
-		{ "MAP_SELF", &facts->namespaces },    { "MOUNT_PRIVATE", &facts->namespaces }, { "COVER", &facts->namespaces },
+		{ "MAP_SELF", &facts->namespaces },    { "OWN_MOUNTS", &facts->namespaces }, { "COVER", &facts->namespaces },
 		{ "PLACE", &facts->namespaces },       { "MOUNT_SCRATCH", &facts->namespaces },       { "MASK", &facts->namespaces },      { "OWN_USER_NS", &facts->namespaces },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)

@@ -43,10 +43,10 @@ STEP(MAP_SELF)
 	return enter_map_self(op->u.MAP_SELF.inner_uid, op->u.MAP_SELF.outer_uid, op->u.MAP_SELF.inner_gid, op->u.MAP_SELF.outer_gid);
 }
 
-STEP(MOUNT_PRIVATE)
+STEP(OWN_MOUNTS)
 {
 	(void)in, (void)op;
-	return mounts_make_private();
+	return mounts_own();
 }
 
 STEP(ID_MAP)
@@ -256,7 +256,7 @@ typedef int (*step)(struct entry *in, const struct op *op);
 /* The keeper's own ops are done before the clone; a plan that carries one into a stage of ours is not walked at all. */
 static const step steps[OP_COUNT] = {
 	[OP_MAP_SELF] = step_MAP_SELF,
-	[OP_MOUNT_PRIVATE] = step_MOUNT_PRIVATE,
+	[OP_OWN_MOUNTS] = step_OWN_MOUNTS,
 	[OP_ID_MAP] = step_ID_MAP,
 	[OP_GRAB] = step_GRAB,
 	[OP_MOUNT_SEAL] = step_MOUNT_SEAL,

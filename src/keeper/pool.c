@@ -22,7 +22,7 @@ static int prepare(const struct plan_spare *kind)
 {
 	if (kind->map)
 		TRY(enter_map_self(kind->inner_uid, kind->outer_uid, kind->inner_gid, kind->outer_gid));
-	TRY(mounts_make_private());
+	TRY(mounts_own());
 	return kind->proc ? mounts_proc() : 0;
 }
 

@@ -31,6 +31,12 @@ int mounts_make_private(void)
 	return RAW(mount, NULL, "/", NULL, OLD_MS_REC | OLD_MS_PRIVATE, NULL);
 }
 
+int mounts_own(void)
+{
+	TRY(RAW(unshare, CLONE_NEWNS));
+	return mounts_make_private();
+}
+
 /* ---- idmapped trees ---- */
 
 /* What the helper opens is ours too: the table of descriptors is shared. It must be the one to open them, since the pid we

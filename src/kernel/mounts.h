@@ -1,12 +1,15 @@
 /* Mounts by descriptor. All of it is raw: it may be called between clone and exec in memory shared with the parent.
  *
- * The caller stands in a mount namespace of its own and has CAP_SYS_ADMIN there: as root, or in a user namespace. Paths are
+ * The caller has CAP_SYS_ADMIN: as root, or in a user namespace; and but for mounts_own() stands in a mount namespace of its own. Paths are
  * canonical and absolute: a symlink anywhere in one gives -ELOOP. Linux 5.12 and later; before, -ENOSYS. Steps of a caller:
- * mounts_make_private → mounts_grab … → mounts_seal → mounts_cover … → mounts_place … → mounts_proc → mounts_mask …. */
+ * mounts_own → mounts_grab … → mounts_seal → mounts_cover … → mounts_place … → mounts_proc → mounts_mask …. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Enter a mount namespace of its own, made private. */
+int mounts_own(void);
 
 /* Nothing mounted from here on shows on the host, and nothing mounted there shows here. */
 int mounts_make_private(void);

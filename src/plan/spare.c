@@ -21,7 +21,7 @@ bool plan_spare_of(const struct plan *p, struct plan_spare *ret)
 		s.outer_gid = op->u.MAP_SELF.outer_gid;
 	}
 	*ret = s;
-	return (s.namespaces & CLONE_NEWPID) && (s.namespaces & CLONE_NEWNS);
+	return (s.namespaces & CLONE_NEWPID) && plan_has(p, OP_OWN_MOUNTS);
 }
 
 bool plan_spare_equal(const struct plan_spare *a, const struct plan_spare *b)
@@ -31,7 +31,7 @@ bool plan_spare_equal(const struct plan_spare *a, const struct plan_spare *b)
 
 bool plan_spare_does(const struct plan_spare *s, enum op_kind kind)
 {
-	return kind == OP_MOUNT_PRIVATE || (kind == OP_MAP_SELF && s->map) || (kind == OP_MOUNT_PROC && s->proc);
+	return kind == OP_OWN_MOUNTS || (kind == OP_MAP_SELF && s->map) || (kind == OP_MOUNT_PROC && s->proc);
 }
 
 void plan_spare_put(struct wire_writer *w, const struct plan_spare *s)

@@ -154,7 +154,7 @@ static int add_held(struct native *n)
 int native_add_mounts(struct native *n)
 {
 	struct plan *p = n->plan;
-	TRY(plan_add(p, PLAN_OP(MOUNT_PRIVATE)));
+	TRY(plan_add(p, PLAN_OP(OWN_MOUNTS)));
 	TRY(add_held(n));
 	if (n->scratch_mount)
 		TRY(plan_add(p, PLAN_OP(MOUNT_SCRATCH, n->scratch, native_scratch_bytes(n), n->inner_uid, n->inner_gid)));

@@ -61,7 +61,7 @@ static int add_command(struct native *n)
 
 static uint64_t namespace_flags(const struct kernel_facts *facts)
 {
-	return CLONE_NEWPID | CLONE_NEWNS | (facts->privileged ? 0 : CLONE_NEWUSER);
+	return CLONE_NEWPID | (facts->privileged ? 0 : CLONE_NEWUSER);
 }
 
 bool native_spare(const struct kernel_facts *facts, struct plan_spare *ret)
