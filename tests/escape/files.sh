@@ -186,6 +186,20 @@ P
 	rm -rf later
 done
 
+# ---- files that cordon opens for its caller ----
+about 'a planted link'
+cd "$WORK" && echo mine >"$T/bashrc" && ln -sf "$T/bashrc" events.json || exit 1
+run "$CORDON" run --events events.json -- true
+expect_equal '--events does not follow it' mine "$(cat "$T/bashrc")"
+rm events.json
+run "$CORDON" run --events events.json -- true
+expect 'the twin' test -s events.json
+about 'a policy file that the run could rewrite'
+echo '{"resourceLimits": {"timeoutMs": 9000}}' >policy.json && chmod 644 policy.json
+! is_root || chown "$TEST_UID:$TEST_UID" policy.json
+run "$CORDON" run --profile ./policy.json -- sh -c 'echo "{\"allowNetwork\": true}" >policy.json; mv policy.json away; echo "{\"allowNetwork\": true}" >policy.json'
+expect_equal 'stays as it was, or the caller is told' 1 "$(if grep -q timeoutMs policy.json || grep -q 'policy.json' "$ERR"; then echo 1; fi)"
+
 # ---- cordon's own files ----
 about 'settings of cordon'
 cd "$WORK" && rm -rf home && mkdir home && cd home || exit 1

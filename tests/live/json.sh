@@ -189,6 +189,12 @@ result -- sh -c 'for i in 1 2 3; do (setsid sh -c "sleep 0.5; while :; do echo l
 expect_json exitCode 8
 expect_equal 'is not heard' '' "$(json "$OUT" stdout)"
 expect 'nor waited for' [ $((EPOCHSECONDS - start)) -le 2 ]
+about 'a command that makes up a limit'
+for signal in XCPU XFSZ TERM KILL; do
+	result -- sh -c "kill -$signal \$\$"
+	expect_json killReason null
+	expect_json signal SIG$signal
+done
 about 'a command that kills its parents'
 result -- sh -c 'kill -9 1 $PPID; kill -USR1 1; kill -TERM 1; sleep 0.1; exit 2'
 expect_json exitCode 2
