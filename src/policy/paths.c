@@ -87,18 +87,19 @@ static int resolve_one(const char *path, const struct origin *from, char **ret, 
 	return path_resolve_below(*below ? below : ".", from->place->home, from->place->seen, ret, ret_missing);
 }
 
-/* Where a hinted row leads, asked before what it is: one call settles it where it is missing (false), and saves one where it is
- * a link of the root directory. */
-static bool take_hint(const char **path, char space[PATH_MAX])
+/* Where a hinted row leads, asked before what it is: one call settles it where it is missing or, as with /bin on a merged /usr,
+ * a link into what is granted already (false: leave it out), and saves one where it is another link of the root directory. */
+static bool take_hint(const char **path, char space[PATH_MAX], const struct strv *granted)
 {
-	ssize_t size = readlink(*path, space, PATH_MAX - 1);
+	ssize_t size = readlink(*path, space + 1, PATH_MAX - 2);
 	if (size < 0)
 		return errno != ENOENT;
 	if (strrchr(*path, '/') != *path || size == 0)
 		return true;
-	space[size] = '\0';
-	*path = space;
-	return true;
+	space[0] = '/';
+	space[size + 1] = '\0';
+	*path = space[1] == '/' ? space + 1 : space;
+	return strstr(*path, "..") || !paths_cover(granted, *path);
 }
 
 /* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
@@ -110,7 +111,7 @@ static int add_rows(struct strv *to, const struct place_row *rows, size_t count,
 		autoclean(free_done) char *resolved = NULL;
 		const char *path = rows[i].path;
 		bool missing;
-		if ((is_home(path) && !place->home) || (rows[i].hinted && !take_hint(&path, space)))
+		if ((is_home(path) && !place->home) || (rows[i].hinted && !take_hint(&path, space, to)))
 			continue;
 		int result = resolve_one(path, &from, &resolved, &missing);
 		if (result == -ENOMEM)
