@@ -26,6 +26,14 @@ static const struct seccomp_row rows[] = {
 #undef S
 };
 
+/* The compiler would let a string fit without its NUL. */
+#define FITS(text, member) (sizeof text <= sizeof((struct seccomp_row *)0)->member)
+#define S(call, x86_64, aarch64, by_default, strict, why)                                                                          \
+	_Static_assert(FITS(#call, name) && FITS(#by_default, action[0]) && FITS(#strict, action[0]) && FITS(why, reason),         \
+		       "a string of seccomp.def is too long");
+#include "kernel/seccomp.def"
+#undef S
+
 static const struct {
 	int errnum;
 	bool may_open;

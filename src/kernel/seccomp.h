@@ -36,11 +36,12 @@ struct seccomp_program {
 	const int16_t *points; /* by enum seccomp_patch: index of the point's RET, -1 where the filter has none */
 };
 
+/* Arrays, not pointers: those of 400 rows would have to be relocated whenever cordon starts. */
 struct seccomp_row {
-	const char *name;
-	int number[SECCOMP_ARCH_COUNT];            /* -1: no such call */
-	const char *action[SECCOMP_BUILTIN_COUNT]; /* "ALLOW", "DENY", "NOSYS", … or the name of an argument check */
-	const char *reason;
+	char name[28];
+	int number[SECCOMP_ARCH_COUNT];         /* -1: no such call */
+	char action[SECCOMP_BUILTIN_COUNT][16]; /* "ALLOW", "DENY", "NOSYS", … or the name of an argument check */
+	char reason[76];
 };
 
 /* For the architecture this was built for; never NULL. */
