@@ -190,6 +190,36 @@ static void test_memo(void **state)
 	}
 }
 
+/* What was looked at is not asked for again: not even when it is gone. Links are, since who asks wants to know where they lead. */
+static void test_look(void **state)
+{
+	(void)state;
+	struct path_memo seen = { 0 };
+	struct path_look look = { 0 };
+	char dir[96], link[96], none[96];
+	snprintf(dir, sizeof dir, "%s/looked-at", root);
+	snprintf(link, sizeof link, "%s/looked-at-link", root);
+	snprintf(none, sizeof none, "%s/looked-at-not", root);
+	assert_int_equal(mkdir(dir, 0750), 0);
+	assert_int_equal(symlink("looked-at", link), 0);
+	assert_int_equal(path_look(&seen, dir, &look), 0);
+	assert_true(S_ISDIR(look.mode) && (look.mode & 0700) == 0700);
+	assert_int_equal(look.uid, geteuid());
+	assert_int_equal(path_look(&seen, link, &look), 0);
+	assert_true(S_ISLNK(look.mode));
+	assert_int_equal(path_look(&seen, none, &look), -ENOENT);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(path_look(&seen, dir, &look), 0);
+	assert_true(S_ISDIR(look.mode));
+	assert_int_equal(path_look(&seen, link, &look), -ENOENT);
+	assert_int_equal(path_look(NULL, dir, &look), -ENOENT);
+	autoclean(free_done) char *with = NULL;
+	bool missing = true;
+	assert_int_equal(path_resolve_below("looked-at", root, &seen, &with, &missing), 0);
+	assert_false(missing);
+}
+
 static void test_within(void **state)
 {
 	(void)state;
@@ -210,8 +240,8 @@ static void test_within(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_resolve), cmocka_unit_test(test_home),   cmocka_unit_test(test_long),
-		cmocka_unit_test(test_memo),    cmocka_unit_test(test_within),
+		cmocka_unit_test(test_resolve), cmocka_unit_test(test_home), cmocka_unit_test(test_long),
+		cmocka_unit_test(test_memo),    cmocka_unit_test(test_look), cmocka_unit_test(test_within),
 	};
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }

@@ -19,7 +19,6 @@
 
 #define DEVICES "/dev"
 
-
 bool native_within_any(const char *path, const struct strv *roots)
 {
 	for (size_t i = 0; i < roots->n; i++)
@@ -100,11 +99,12 @@ static int check_denials_in(const struct native *n, const char *writable)
 		if (!path_is_within(denied->v[i], writable) || (n->namespaces && native_exists(denied->v[i])))
 			continue;
 		err_set(n->e, ERR_UNSUPPORTED, 0, "deniedPaths", "%s lies in the writable %s and %s", denied->v[i], writable,
-			n->namespaces ? "does not exist yet: nothing could keep the run from making it" :
-					"cannot be held there without a mount namespace");
+			n->namespaces ? "does not exist yet: nothing could keep the run from making it"
+				      : "cannot be held there without a mount namespace");
 		return err_hint(n->e, -ENOTSUP,
-				n->namespaces ? "make it first, or let the run work in a subdirectory" :
-						"let the run work in a subdirectory; `cordon doctor` says why there is no namespace");
+				n->namespaces
+					? "make it first, or let the run work in a subdirectory"
+					: "let the run work in a subdirectory; `cordon doctor` says why there is no namespace");
 	}
 	return 0;
 }
@@ -211,14 +211,16 @@ int native_claim_paths(struct native *n)
 	const char *mechanism = plan_text(n->plan, "Landlock %s", landlock);
 	TRY(native_claim(n, FIELD_READ, list_text(n, &p->read_paths), mechanism, STRENGTH_KERNEL));
 	/* Honest about what Landlock does not watch. */
-	const char *writing = n->namespaces ? plan_text(n->plan, "%s; all else is mounted read-only", mechanism) :
-					  plan_text(n->plan, "%s; modes, owners, times and attributes of the user's own files elsewhere "
-							     "are held by readOnlyRootFilesystem only", mechanism);
+	const char *writing = n->namespaces ? plan_text(n->plan, "%s; all else is mounted read-only", mechanism)
+					    : plan_text(n->plan,
+							"%s; modes, owners, times and attributes of the user's own files elsewhere "
+							"are held by readOnlyRootFilesystem only",
+							mechanism);
 	TRY(native_claim(n, FIELD_WRITE, list_text(n, &p->write_paths), writing, STRENGTH_KERNEL));
 	if (p->read_only_root)
 		TRY(native_claim(n, FIELD_READ_ONLY_ROOT, "true",
-				 n->namespaces ? "read-only mounts: nothing but allowedWritePaths and the scratch place is writable" :
-					     "Landlock: nothing but allowedWritePaths and the scratch place can be written",
+				 n->namespaces ? "read-only mounts: nothing but allowedWritePaths and the scratch place is writable"
+					       : "Landlock: nothing but allowedWritePaths and the scratch place can be written",
 				 STRENGTH_KERNEL));
 	if (p->denied_paths.n == 0)
 		return 0;
