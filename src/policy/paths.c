@@ -12,13 +12,13 @@
 
 struct place_row {
 	const char *path;
-	bool hinted; /* most hosts have a link here, or nothing */
+	enum { PLAIN, LINK_OR_NOTHING, TAKEN_FOR_GRANTED } hint;
 };
 
 static const struct place_row system_paths[] = {
-#define SYSTEM(path, why) { path, false },
-#define HINTED(path, why) { path, true },
-#define DEVICE(path, why) { path, false },
+#define SYSTEM(path, why) { path, PLAIN },
+#define HINTED(path, why) { path, LINK_OR_NOTHING },
+#define DEVICE(path, why) { path, TAKEN_FOR_GRANTED },
 #include "policy/system.def"
 #undef SYSTEM
 #undef HINTED
@@ -36,7 +36,7 @@ static const char *const system_devices[] = {
 };
 
 static const struct place_row credential_paths[] = {
-#define CREDENTIAL(path, why) { path, false },
+#define CREDENTIAL(path, why) { path, PLAIN },
 #include "policy/credentials.def"
 #undef CREDENTIAL
 };
@@ -102,6 +102,12 @@ static bool take_hint(const char **path, char space[PATH_MAX], const struct strv
 	return strstr(*path, "..") || !paths_cover(granted, *path);
 }
 
+static int take(const char *path, char **ret)
+{
+	*ret = strdup(path);
+	return *ret ? 0 : -ENOMEM;
+}
+
 /* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
 static int add_rows(struct strv *to, const struct place_row *rows, size_t count, bool skip_missing, struct real_place *place)
 {
@@ -110,10 +116,11 @@ static int add_rows(struct strv *to, const struct place_row *rows, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		autoclean(free_done) char *resolved = NULL;
 		const char *path = rows[i].path;
-		bool missing;
-		if ((is_home(path) && !place->home) || (rows[i].hinted && !take_hint(&path, space, to)))
+		bool missing = false;
+		if ((is_home(path) && !place->home) || (rows[i].hint == LINK_OR_NOTHING && !take_hint(&path, space, to)))
 			continue;
-		int result = resolve_one(path, &from, &resolved, &missing);
+		int result =
+			rows[i].hint == TAKEN_FOR_GRANTED ? take(path, &resolved) : resolve_one(path, &from, &resolved, &missing);
 		if (result == -ENOMEM)
 			return result;
 		if (result == 0 && !(missing && skip_missing))

@@ -60,6 +60,17 @@ static bool is_directory(const struct native *n, const char *path)
 	return path_look(n->job->seen, path, &look) == 0 && S_ISDIR(look.mode);
 }
 
+/* The harmless devices of the policy: they are taken for granted, and left out by the keeper if they are not there. */
+static bool is_device(const char *path)
+{
+	size_t count;
+	const char *const *devices = policy_system_devices(&count);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(devices[i], path) == 0)
+			return true;
+	return false;
+}
+
 /* ---- choosing ---- */
 /* Grant `path`, going around what is to be avoided below it: its entries one by one. Names stay listable. */
 static int grant_around(const char *path, const struct strv *avoid, struct strv *ret, int depth)
@@ -115,7 +126,7 @@ static int choose(struct native *n, const struct strv *paths, enum policy_field 
 		const char *path = paths->v[i];
 		if (native_within_any(path, &n->job->policy->denied_paths))
 			continue;
-		if (!is_there(n, path))
+		if (!is_device(path) && !is_there(n, path))
 			return refuse_missing(n, field, path);
 		if (field == FIELD_WRITE)
 			TRY(check_denials_in(n, path));
@@ -140,31 +151,27 @@ int native_choose_grants(struct native *n)
 }
 
 /* ---- Landlock ---- */
+static int add_rule_if(struct native *n, const char *path, uint64_t access, bool optional)
+{
+	return plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_bytes(n->plan, path, strlen(path) + 1), access, optional));
+}
+
 /* What was granted as a piece of something larger may be gone when the run starts. */
 static int add_rule(struct native *n, const char *path, uint64_t access)
 {
 	const struct policy *p = n->job->policy;
 	bool piece = !strv_has(&p->read_paths, path) && !strv_has(&p->write_paths, path) && strcmp(path, n->scratch) != 0;
-	return plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_bytes(n->plan, path, strlen(path) + 1), access, piece));
-}
-
-static bool is_device(const char *path)
-{
-	size_t count;
-	const char *const *devices = policy_system_devices(&count);
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(devices[i], path) == 0)
-			return true;
-	return false;
+	return add_rule_if(n, path, access, piece);
 }
 
 static int add_devices(struct native *n)
 {
+	const struct policy *p = n->job->policy;
 	size_t count;
 	const char *const *devices = policy_system_devices(&count);
 	for (size_t i = 0; i < count; i++)
-		if (native_within_any(devices[i], &n->job->policy->read_paths) && is_there(n, devices[i]))
-			TRY(add_rule(n, devices[i], landlock_device_access(n->job->facts->landlock_abi)));
+		if (native_within_any(devices[i], &p->read_paths) && !native_within_any(devices[i], &p->denied_paths))
+			TRY(add_rule_if(n, devices[i], landlock_device_access(n->job->facts->landlock_abi), true));
 	return 0;
 }
 
