@@ -97,7 +97,7 @@ static int copy_list(struct plan *p, const struct strv *from, const char ***ret,
 	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->n; i++) {
-		list[i] = plan_text(p, "%s", from->v[i]);
+		list[i] = plan_bytes(p, from->v[i], strlen(from->v[i]) + 1);
 		if (!list[i]) {
 			free(list);
 			return -ENOMEM;

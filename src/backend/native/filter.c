@@ -12,16 +12,19 @@
 #include "kernel/seccomp_oci.h"
 
 
+/* As it was built it is part of the program, and needs no copy. */
 static int add_builtin(struct native *n, enum seccomp_builtin which, const char *name)
 {
 	const struct seccomp_program *program = seccomp_builtin(which);
 	size_t size = program->count * sizeof *program->insns;
+	if (!n->job->policy->allow_network)
+		return plan_add(n->plan, PLAN_OP(SECCOMP, name, { program->insns, size }));
 	autoclean(free_done) struct sock_filter *copy = malloc(size);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, program->insns, size);
 	static const enum seccomp_patch network[] = { SECCOMP_PATCH_INET, SECCOMP_PATCH_NETLINK };
-	for (size_t i = 0; n->job->policy->allow_network && i < COUNT_OF(network); i++) {
+	for (size_t i = 0; i < COUNT_OF(network); i++) {
 		int patched = seccomp_patch(copy, which, network[i], SECCOMP_VERDICT_ALLOW);
 		if (patched < 0) {
 			err_set(n->e, ERR_UNSUPPORTED, 0, "seccomp", "allowNetwork: the filter \"%s\" makes no sockets at all", name);
@@ -29,7 +32,7 @@ static int add_builtin(struct native *n, enum seccomp_builtin which, const char 
 		}
 	}
 	struct blob blob = { plan_bytes(n->plan, copy, size), size };
-	return plan_add(n->plan, PLAN_OP(SECCOMP, plan_text(n->plan, "%s", name), blob));
+	return plan_add(n->plan, PLAN_OP(SECCOMP, name, blob));
 }
 
 static int add_file(struct native *n, const char *path)
