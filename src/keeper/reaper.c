@@ -30,7 +30,7 @@ static void say(const struct entry *entry, struct report report)
 static void reset_signals(void)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
-	for (int number = 1; number < 32; number++) /* the real-time signals mean nothing to anybody unless agreed upon */
+	for (int number = 1; number < NSIG; number++)
 		sigaction(number, &dfl, NULL);
 	sigset_t none;
 	sigemptyset(&none);

@@ -228,14 +228,6 @@ static void on_host(struct keeper *k)
 }
 
 /* ---- what a run says ---- */
-/* Signals by which the kernel says that one of its limits was reached. */
-static enum kill_reason reason_of_signal(int wait_status)
-{
-	if (!WIFSIGNALED(wait_status))
-		return KILL_NONE;
-	return WTERMSIG(wait_status) == SIGXFSZ ? KILL_DISK : WTERMSIG(wait_status) == SIGXCPU ? KILL_CPU : KILL_NONE;
-}
-
 static void on_status(struct run *run)
 {
 	struct report report;
@@ -250,7 +242,7 @@ static void on_status(struct run *run)
 		} else if (report.kind == REPORT_EXITED) {
 			run->have_status = true;
 			run->wait_status = report.wait_status;
-			run_event(run, EV_EXITED, reason_of_signal(report.wait_status));
+			run_event(run, EV_EXITED, KILL_NONE);
 		}
 	}
 	if (got == 0)

@@ -38,6 +38,15 @@ static int open_pipe(int ends[2])
 	return fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
+/* As root the run is another user, who could not open /dev/stdout by its name if the pipe were root's. */
+static int give_pipe(const struct plan *plan, int fd)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == OP_SET_IDS)
+			return fchown(fd, (uid_t)plan->ops[i].u.SET_IDS.uid, (gid_t)plan->ops[i].u.SET_IDS.gid) < 0 ? -errno : 0;
+	return 0;
+}
+
 static int do_keeper_ops(struct run *run, uint64_t *ret_namespaces, struct err *e)
 {
 	for (size_t i = 0; i < run->plan.op_count; i++) {
@@ -91,6 +100,10 @@ int run_spawn(struct run *run, struct spare *spare, const struct start *start, c
 		opened = open_pipe(s.out);
 	if (opened == 0)
 		opened = open_pipe(s.err);
+	if (opened == 0)
+		opened = give_pipe(&run->plan, s.out[1]);
+	if (opened == 0)
+		opened = give_pipe(&run->plan, s.err[1]);
 	if (opened < 0)
 		return err_set(e, ERR_IO, -opened, "pipes", "cannot make a pipe");
 

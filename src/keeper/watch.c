@@ -113,8 +113,8 @@ static const action matrix[RUN_STATES][EV_COUNT] = {
 void run_event(struct run *run, enum run_event event, enum kill_reason reason)
 {
 	/* The first reason is the one that is told. What ended by itself was not ended by a limit, except that output which
-	 * was cut is always told, and that the kernel's own limits show in the status. */
-	bool late = run->have_status && reason != KILL_OUTPUT && event != EV_EXITED;
+	 * was cut is always told. Signals prove nothing: a command can send itself any. */
+	bool late = run->have_status && reason != KILL_OUTPUT;
 	if (run->reason == KILL_NONE && !late)
 		run->reason = reason;
 	action act = matrix[run->state][event];

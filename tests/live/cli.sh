@@ -93,7 +93,7 @@ good_request 'run --profile ./p.json -- touch marker' '{"schemaVersion": 1, "res
 good_request 'run --profile dev --profile ./p.json -- touch marker' '{"environment": {"A": "1"}}'
 good_request 'run --seccomp strict --seccomp default -- touch marker' -
 good_request 'run --estimate -- touch marker' -
-good_request 'run --deny ./not-yet -- touch marker' -
+good_request 'run --deny /tmp/not-yet -- touch marker' -
 good_request 'run -- touch marker' "\$ user_policy '{\"resourceLimits\": {\"maxMemoryMB\": 100}}'"
 good_request 'run -- touch marker' '$ echo "{\"allowNetwork\": false}" >.cordon.json'
 fresh
