@@ -145,7 +145,7 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	struct path_memo seen = { 0 };
 	TRY(flags_layer(request, &flags, e));
 	TRY(resolve_policy(engine, request, &flags, &seen, &d, e));
-	TRY(own_files_deny(&d.policy, &seen, e));
+	TRY(own_files_deny(&d.policy, &request->profiles, &seen, e));
 	if (!request->guard_off)
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/scope.h"
@@ -51,8 +52,38 @@ static bool is_within_any(const char *path, const struct strv *roots)
 	return false;
 }
 
-int own_files_deny(struct policy *policy, struct path_memo *seen, struct err *e)
+/* A file that decided about this run, and that the run could write, would be its own hand in the next decision. */
+static int deny_file(struct policy *policy, const char *name, struct path_memo *seen, struct err *e)
 {
+	autoclean(free_done) char *resolved = NULL;
+	int result = path_resolve_below(name, policy->working_directory, seen, &resolved, NULL);
+	if (result < 0)
+		return err_set(e, ERR_USAGE, -result, "own files", "cannot resolve the path \"%s\"", name);
+	bool denied = is_within_any(resolved, &policy->denied_paths);
+	return !denied && is_within_any(resolved, &policy->write_paths) && strv_add(&policy->denied_paths, resolved) < 0 ? err_nomem(e) : 0;
+}
+
+static int deny_deciding_files(struct policy *policy, const struct strv *profiles, struct path_memo *seen, struct err *e)
+{
+	for (size_t i = 0; i < profiles->n; i++) {
+		autoclean(free_done) char *absolute = NULL;
+		const char *name = profiles->v[i];
+		if (!strchr(name, '/') && !str_ends(name, ".json"))
+			continue;
+		/* Named from where the caller stands, which need not be the run's working directory. */
+		autoclean(free_done) char *cwd = getcwd(NULL, 0);
+		TRY(path_resolve(name, cwd ? cwd : "/", getenv("HOME"), &absolute, e));
+		TRY(deny_file(policy, absolute, seen, e));
+	}
+	for (size_t i = 0; i < policy->seccomp.n; i++)
+		if (policy->seccomp.v[i][0] == '/')
+			TRY(deny_file(policy, policy->seccomp.v[i], seen, e));
+	return 0;
+}
+
+int own_files_deny(struct policy *policy, const struct strv *profiles, struct path_memo *seen, struct err *e)
+{
+	TRY(deny_deciding_files(policy, profiles, seen, e));
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		autoclean(free_done) char *place = own_place(i);
 		autoclean(free_done) char *resolved = NULL;

@@ -67,11 +67,13 @@ static int set_events(struct args *a, int *ret_opened, struct err *e)
 	if (!a->events)
 		return 0;
 	if (!str_starts(a->events, "fd:")) {
-		int fd = open(a->events, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+		/* A link in a place that runs can write may have been planted there, to somewhere that they cannot. */
+		int follow = str_starts(a->events, "/dev/") ? 0 : O_NOFOLLOW;
+		int fd = open(a->events, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | follow, 0600);
 		if (fd < 0) {
 			int result =
 				err_set(e, ERR_USAGE, errno, "options", "--events \"%s\" cannot be opened for writing", a->events);
-			return err_hint(e, result, "give a file that can be written, or fd:N");
+			return err_hint(e, result, "give a file that can be written and is no link, or fd:N");
 		}
 		a->request.events_fd = *ret_opened = fd;
 		return 0;
