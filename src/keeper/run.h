@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "kernel/proc.h"
 #include "plan/plan.h"
 #include "plan/spare.h"
 #include "wire/frame.h"
@@ -70,6 +71,7 @@ struct run {
 	int32_t wait_status;
 	enum kill_reason reason;
 	struct wire_usage usage;
+	struct proc_memory seen; /* by the meter */
 	struct err err;
 };
 

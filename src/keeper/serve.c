@@ -108,6 +108,7 @@ static void run_free(struct run *run)
 	stream_done(&run->streams[1]);
 	fd_done(&run->pidfd);
 	fd_done(&run->status);
+	proc_memory_done(&run->seen);
 	plan_done(&run->plan);
 	k->runs[run->slot] = NULL;
 	k->count--;

@@ -125,8 +125,8 @@ static void test_counts(void **state)
 	(void)state;
 	pid_t root = start_tree();
 	struct proc_tree_usage with, without;
-	assert_int_equal(proc_tree_usage(root, true, &with), 0);
-	assert_int_equal(proc_tree_usage(root, false, &without), 0);
+	assert_int_equal(proc_tree_usage(root, true, NULL, &with), 0);
+	assert_int_equal(proc_tree_usage(root, false, NULL, &without), 0);
 	end_tree(root);
 
 	assert_int_equal(with.processes, 4); /* root, hog, threaded, its child; not the zombie */
@@ -197,7 +197,7 @@ static void test_gone(void **state)
 	waitpid(pid, NULL, 0);
 	struct proc_tree_usage usage = { .processes = 77 };
 	size_t count = 77;
-	assert_int_equal(proc_tree_usage(pid, true, &usage), -ESRCH);
+	assert_int_equal(proc_tree_usage(pid, true, NULL, &usage), -ESRCH);
 	assert_int_equal(usage.processes, 77);
 	assert_int_equal(proc_tree_pids(pid, NULL, 0, &count), -ESRCH);
 	assert_int_equal(count, 77);
@@ -221,7 +221,7 @@ static void test_races(void **state)
 	}
 	for (int i = 0; i < 300; i++) {
 		struct proc_tree_usage usage;
-		assert_int_equal(proc_tree_usage(root, true, &usage), 0);
+		assert_int_equal(proc_tree_usage(root, true, NULL, &usage), 0);
 		assert_true(usage.processes >= 1 && usage.processes <= 3);
 	}
 	kill(root, SIGKILL);
