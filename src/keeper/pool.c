@@ -18,12 +18,32 @@
 #include "base/scope.h"
 #include "kernel/mounts.h"
 
-static int prepare(const struct plan_spare *kind)
+/* What of the work failed; it is told when there is a plan to tell it of, so that the host can plan with less. */
+struct failure {
+	enum op_kind kind;
+	int errnum; /* 0: nothing failed */
+};
+
+static struct failure prepare(const struct plan_spare *kind)
 {
-	if (kind->map)
-		TRY(enter_map_self(kind->inner_uid, kind->outer_uid, kind->inner_gid, kind->outer_gid));
-	TRY(mounts_own());
-	return kind->proc ? mounts_proc() : 0;
+	int result = kind->map ? enter_map_self(kind->inner_uid, kind->outer_uid, kind->inner_gid, kind->outer_gid) : 0;
+	if (result < 0)
+		return (struct failure){ OP_MAP_SELF, -result };
+	result = mounts_own();
+	if (result < 0)
+		return (struct failure){ OP_OWN_MOUNTS, -result };
+	result = kind->proc ? mounts_proc() : 0;
+	return (struct failure){ OP_MOUNT_PROC, -result };
+}
+
+static _Noreturn void tell_failure(const struct plan *plan, int status, struct failure failure)
+{
+	struct report report = { .kind = REPORT_FAILED, .op = -1, .errnum = failure.errnum };
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == failure.kind)
+			report.op = (int32_t)i;
+	ssize_t wrote = write(status, &report, sizeof report);
+	_exit(wrote == (ssize_t)sizeof report ? 0 : 1);
 }
 
 /* Nothing of the keeper's stays open but the socket, which becomes descriptor 0. */
@@ -38,8 +58,9 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind)
 {
 	reaper_become();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (keep_only(socket) < 0 || prepare(kind) < 0)
+	if (keep_only(socket) < 0)
 		_exit(1);
+	struct failure failure = prepare(kind);
 	struct pollfd wait = { .fd = 0, .events = POLLIN };
 	struct wire_frame frame = { .payload = BUF_MAX(0) };
 	if (poll(&wait, 1, -1) != 1 || wire_receive(0, WIRE_KEEPER, &frame) != 1 || frame.type != WIRE_HANDOVER)
@@ -49,6 +70,8 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind)
 	struct err ignored = { 0 };
 	if (start_read(&frame, 1, &start, &ignored) < 0)
 		_exit(1);
+	if (failure.errnum)
+		tell_failure(&start.plan, frame.fds[3 + start.named], failure);
 	/* Static: the command runs on in this memory while we wait for it. */
 	static struct entry entry;
 	start_entry(&start, &start.plan, frame.fds[3 + start.named], frame.fds, &entry);

@@ -275,7 +275,7 @@ static void on_gone(struct run *run)
 	epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, run->pidfd, NULL);
 	fd_done(&run->pidfd);
 	fd_done(&run->status);
-	if (!run->have_status && run->started && run->reason == KILL_NONE)
+	if (!run->have_status && run->reason == KILL_NONE)
 		err_set(&run->err, ERR_INTERNAL, 0, "reaper", "the reaper was killed before the command ended");
 	/* The last words are in the pipes already: nobody is left to add any, so they are taken before the drain is timed. */
 	run_event(run, EV_GONE, KILL_NONE);
