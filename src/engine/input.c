@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,13 @@ void input_done(struct input *in)
 	fd_done(&in->fd);
 	fd_done(&in->to);
 	in->from = -1;
+	free(TAKE(in->pending));
+}
+
+static int open_nothing(struct input *in, struct err *e)
+{
+	in->fd = open("/dev/null", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return in->fd < 0 ? err_set(e, ERR_IO, errno, "stdin", "cannot open /dev/null") : 0;
 }
 
 static int open_path(const char *path, struct input *in, struct err *e)
@@ -37,12 +45,15 @@ static int open_caller(struct input *in, struct err *e)
 {
 	struct stat st;
 	if (fstat(0, &st) < 0)
-		return open_path("/dev/null", in, e); /* it is closed: an empty one */
+		return open_nothing(in, e); /* it is closed: an empty one */
 	if (!S_ISSOCK(st.st_mode) && !isatty(0)) {
 		in->fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
 		return in->fd < 0 ? err_set(e, ERR_IO, errno, "stdin", "cannot copy descriptor 0") : 0;
 	}
 	int ends[2];
+	in->pending = malloc(INPUT_PENDING);
+	if (!in->pending)
+		return err_nomem(e);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(e, ERR_IO, errno, "stdin", "cannot make a pipe");
 	in->fd = ends[0];
@@ -58,7 +69,7 @@ int input_open(const struct request *request, struct input *ret, struct err *e)
 	if (request->input == INPUT_CALLER)
 		TRY(open_caller(&in, e));
 	else
-		TRY(open_path(request->input == INPUT_FILE ? request->input_path : "/dev/null", &in, e));
+		TRY(request->input == INPUT_FILE ? open_path(request->input_path, &in, e) : open_nothing(&in, e));
 	*ret = in;
 	in = (struct input){ .fd = -1, .from = -1, .to = -1 };
 	return 0;
@@ -92,7 +103,7 @@ static ssize_t quiet_write(int fd, const char *bytes, size_t size)
 void input_pump(struct input *in)
 {
 	if (in->size == 0) {
-		ssize_t got = read(in->from, in->pending, sizeof in->pending);
+		ssize_t got = read(in->from, in->pending, INPUT_PENDING);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			return;
 		if (got <= 0) {

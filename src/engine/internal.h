@@ -19,10 +19,11 @@ void command_done(struct command *c);
 int command_prepare(const struct request *request, const struct policy *policy, const char *id, struct command *ret, struct err *e);
 
 /* Standard input. `fd` is what the run gets; terminals and sockets are copied through a pipe by input_pump(). */
+enum { INPUT_PENDING = 4096 };
 struct input {
 	int fd;
 	int from, to; /* -1: nothing to copy */
-	char pending[4096];
+	char *pending; /* INPUT_PENDING bytes, if there is something to copy */
 	size_t at, size;
 };
 
