@@ -16,6 +16,7 @@
 struct backend_job {
 	const struct policy *policy; /* resolved */
 	const struct kernel_facts *facts;
+	const struct strv *named_read; /* paths that the caller named one by one: brought into reach even if a larger grant holds them */
 	const char *id;
 	const char *program;      /* absolute path of what is executed */
 	const struct strv *argv;

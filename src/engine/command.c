@@ -19,6 +19,7 @@ void command_done(struct command *c)
 	free(TAKE(c->scratch_base));
 	strv_done(&c->argv);
 	strv_done(&c->env);
+	strv_done(&c->named_read);
 }
 
 static int env_put(struct strv *env, const char *pair)
@@ -157,6 +158,20 @@ static int choose_scratch(struct command *c, struct err *e)
 	return c->scratch_base ? 0 : err_nomem(e);
 }
 
+static int resolve_named(const struct request *request, const struct policy *policy, struct strv *named, struct err *e)
+{
+	for (size_t i = 0; i < request->flags.read_paths.n; i++) {
+		const char *path = request->flags.read_paths.v[i];
+		char *resolved = NULL;
+		if (path[0] == '@')
+			continue;
+		TRY(path_resolve(path, policy->working_directory, getenv("HOME"), &resolved, e));
+		if (strv_add_take(named, resolved) < 0)
+			return err_nomem(e);
+	}
+	return 0;
+}
+
 static int make_argv(const struct request *request, struct strv *argv)
 {
 	if (request->shell) {
@@ -177,6 +192,7 @@ int command_prepare(const struct request *request, const struct policy *policy, 
 		return err_nomem(e);
 	TRY(find_program(c.argv.v[0], policy, &c.env, &c.program, e));
 	TRY(choose_scratch(&c, e));
+	TRY(resolve_named(request, policy, &c.named_read, e));
 	*ret = c;
 	c = (struct command){ 0 };
 	return 0;

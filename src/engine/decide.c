@@ -115,6 +115,7 @@ static int compile(const struct decision *d, const struct command *command, cons
 	struct backend_job job = {
 		.policy = &d->policy,
 		.facts = facts,
+		.named_read = &command->named_read,
 		.id = id,
 		.program = command->program,
 		.argv = &command->argv,

@@ -12,6 +12,7 @@ struct command {
 	char *program;
 	struct strv argv;
 	struct strv env;
+	struct strv named_read; /* paths that the caller named, resolved */
 	char *scratch_base;
 };
 

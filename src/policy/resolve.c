@@ -156,6 +156,18 @@ static int note(struct strv *notes, const char *path, const char *what)
 	return notes ? strv_add_format(notes, "%s: %s; dropped", printable, what) : 0;
 }
 
+/* Whoever wrote a project's file could have us read any file as a filter, and learn of it by what we say is wrong. */
+static int check_project_filters(const struct policy *layer, const char *directory, const char *path, struct err *e)
+{
+	for (size_t i = 0; i < layer->seccomp.n; i++) {
+		if (layer->seccomp.v[i][0] != '/' || path_is_within(layer->seccomp.v[i], directory))
+			continue;
+		err_set(e, ERR_CONFIG, 0, "policy", "%s: security.seccompProfile lies outside of the project", path);
+		return err_hint(e, -EINVAL, "a project may name \"default\", \"strict\" or files of its own");
+	}
+	return 0;
+}
+
 /* Narrow *p by one project's file; what it asks beyond is told and dropped. */
 static int meet_project(struct policy *p, const char *directory, struct real_place *place, struct strv *notes, struct err *e)
 {
@@ -167,6 +179,7 @@ static int meet_project(struct policy *p, const char *directory, struct real_pla
 	if (found <= 0)
 		return found;
 	TRY(policy_resolve_lists(&layer, directory, place, e));
+	TRY(check_project_filters(&layer, directory, path, e));
 	layer.set &= ~POLICY_BIT(FIELD_CWD); /* where the command starts is the caller's to say */
 
 	autoclean(strv_done) struct strv excess = { 0 };

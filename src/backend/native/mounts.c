@@ -102,10 +102,14 @@ int native_choose_mounts(struct native *n)
 	const struct strv *denied = &n->job->policy->denied_paths;
 	for (size_t i = 0; i < n->grants_write.n && count <= NATIVE_MOST_HELD; i++)
 		TRY(bring_into_reach(n, n->grants_write.v[i], true, &in_reach[count++]));
-	for (size_t i = 0; i < n->grants_read.n && n->change_ids && count <= NATIVE_MOST_HELD; i++) {
-		TRY(bring_into_reach(n, n->grants_read.v[i], false, &in_reach[count]));
-		count += in_reach[count].cover != NULL;
-	}
+	const struct strv *const readable[] = { &n->grants_read, n->job->named_read };
+	for (size_t k = 0; n->change_ids && k < COUNT_OF(readable); k++)
+		for (size_t i = 0; readable[k] && i < readable[k]->n && count <= NATIVE_MOST_HELD; i++) {
+			if (native_within_any(readable[k]->v[i], denied))
+				continue;
+			TRY(bring_into_reach(n, readable[k]->v[i], false, &in_reach[count]));
+			count += in_reach[count].cover != NULL;
+		}
 	if (!n->namespaces)
 		return 0;
 	for (size_t i = 0; i < count; i++)
