@@ -100,12 +100,12 @@ done
 
 # ---- every clause has a claim, and the numbers are the policy's ----
 about 'enforcement'
-cat >p.json <<'J'
+cat >"$T/p.json" <<'J'
 {"allowNetwork": true, "deniedPaths": ["/usr/games"], "environment": {"A": "1"}, "passEnvironment": ["B"], "blockedCommands": ["nmap"],
  "resourceLimits": {"maxCpuSeconds": 7, "maxMemoryMB": 77, "maxDiskMB": 17, "timeoutMs": 7777, "maxProcesses": 17, "maxFileDescriptors": 77, "maxOutputBytes": 7777}}
 J
-chmod 644 p.json
-result --profile ./p.json -- true
+chmod 644 "$T/p.json"
+result --profile "$T/p.json" -- true
 cat >"$T/claims.py" <<'P'
 import json, sys
 claims = {c["clause"]: c for c in json.load(open(sys.argv[1]))["enforcement"]}
