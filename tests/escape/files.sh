@@ -124,7 +124,7 @@ prepare() { # DIRECTORY: a secret of the run's own user, or of root in a directo
 	if is_root && [ "$2" = user ]; then chown -R "$TEST_UID:$TEST_UID" "$1"; fi
 }
 attack() { # OPTIONS...
-	rm -rf mine mydir real racy racydir moved stolen next next2 2>/dev/null
+	rm -rf mine metadata.py mydir real racy racydir moved stolen next next2 2>/dev/null
 	cp "$T/attack.py" . && printf %s "$place/closed/s" >target && chmod 644 attack.py target
 	run "$CORDON" run --env START="$PWD" "$@"
 }
@@ -161,6 +161,26 @@ for ground in "${GROUNDS[@]}"; do
 	prepare "$place" "$owner"
 	attack --processes 50 --write "$place" -- python3 attack.py all
 	for deed in "write $place/closed/s" 'make below a link' 'O_TMPFILE' 'make a directory in'; do expect_out "^$deed" ; done # the twin
+
+	about "$kind, modes, times, owners and attributes"
+	prepare "$place" "$owner"
+	cat >metadata.py <<'P'
+import os, sys
+for name, deed in (("chmod", lambda f: os.chmod(f, 0o606)), ("utime", lambda f: os.utime(f, (1, 1))), ("chown", lambda f: os.chown(f, -1, os.getgid())), ("setxattr", lambda f: os.setxattr(f, "user.x", b"1"))):
+    for where, path in (("outside", open("target").read()), ("inside", "mine")):
+        open("mine", "a").close()
+        try:
+            deed(path)
+            print(name, where, "done")
+        except OSError as e:
+            print(name, where, e.strerror)
+P
+	printf %s "$place/closed/s" >target && chmod 644 metadata.py target && rm -f mine
+	before=$(stat -c '%a %Y %u:%g' "$place/closed/s")
+	run "$CORDON" run --deny "$place" -- python3 metadata.py
+	expect_equal 'of others stay' "$before" "$(stat -c '%a %Y %u:%g' "$place/closed/s")"
+	expect_out '^chmod inside done$'
+	expect_out '^utime inside done$'
 
 	about "$kind, a denied name that is given to another"
 	rm -rf tree moved && mkdir -p tree/a/hooks && echo good >tree/a/hooks/h

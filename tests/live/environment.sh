@@ -70,7 +70,7 @@ fi
 about 'ids'
 sandbox -- "$deeds" ids
 ids=$(is_root && echo "$TEST_UID" || id -u)
-expect_out "^Uid:[[:space:]]$ids[[:space:]]$ids[[:space:]]$ids$"
+expect_out "^Uid:[[:space:]]${ids}[[:space:]]${ids}[[:space:]]${ids}$"
 for set in CapInh CapPrm CapEff CapAmb; do expect_out "^$set:[[:space:]]0+$"; done
 expect_out '^NoNewPrivs:[[:space:]]1$'
 expect_out '^Seccomp:[[:space:]]2$'

@@ -101,7 +101,7 @@ if is_root && unshare -m true 2>/dev/null; then
 	expect_equal 'a broken ceiling opens nothing' 125 "$STATUS"
 	ceiling '{}' sh -c 'chown 1000 /etc/cordon/policy.json; exec "$0" run -- touch marker' "$CORDON"
 	expect_equal 'nor does one that is not root'\''s' 125 "$STATUS"
-	rm -rf "$T/etc"
+	rm -rf "${T:?}/etc"
 fi
 
 # ---- paths ----
