@@ -191,7 +191,8 @@ static bool learn(struct kernel_facts *facts, const char *step)
 /* The kernel's ways to say "not here"; anything else is a fault, and no reason to go on with less. */
 static bool is_refusal(int errnum)
 {
-	return errnum == EPERM || errnum == EACCES || errnum == ENOSYS || errnum == ENOSPC || errnum == EUSERS || errnum == EOPNOTSUPP;
+	return errnum == EPERM || errnum == EACCES || errnum == ENOSYS || errnum == ENOSPC || errnum == EUSERS || errnum == EOPNOTSUPP ||
+	       errnum == EROFS; /* a /proc that is mounted read-only takes no user mapping */
 }
 
 /* A run that failed because the host gives less than was assumed is planned again with what it gives; the new plan refuses
