@@ -24,6 +24,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/test-XXXXXX") || exit 1
 GROUND=
 clean_up() { # for tests with a trap of their own
 	cd / && chmod -R u+rwX "$T" $GROUND 2>/dev/null
+	! is_root || chattr -R -i "$T" $GROUND 2>/dev/null
 	rm -rf "$T" $GROUND
 }
 trap clean_up EXIT

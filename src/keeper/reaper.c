@@ -29,9 +29,15 @@ static void say(const struct entry *entry, struct report report)
 /* Ignored signals would stay ignored in the command; blocked ones would stay blocked. */
 static void reset_signals(void)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	/* The kernel's own call: the C library keeps two signals to itself, and a caller may have ignored those, too. */
+	const struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} dfl = { 0 };
 	for (int number = 1; number < NSIG; number++)
-		sigaction(number, &dfl, NULL);
+		syscall(SYS_rt_sigaction, number, &dfl, NULL, sizeof dfl.mask);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -271,8 +271,9 @@ static int tear_down(void **state)
 /* As root a probe whose unshare() was a lie mounts for real: then it shall be here, and go with this process. */
 static void keep_mounts_to_ourselves(void)
 {
+	const char *place = getenv("TMPDIR"); /* what is left in it cannot be removed while something is mounted there */
 	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
-		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), mount("none", place ? place : "/tmp", "tmpfs", 0, NULL);
 }
 
 int main(void)
