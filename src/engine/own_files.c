@@ -28,6 +28,18 @@ static char *own_place(size_t index)
 	return home && home[0] == '/' ? str_format("%s/%s/cordon", home, places[index].below_home) : strdup("");
 }
 
+/* What root makes in somebody's home directory (sudo keeps HOME) is that somebody's. */
+static int make_directory(const char *path)
+{
+	if (mkdir(path, 0700) < 0)
+		return -errno;
+	autoclean(free_done) char *parent = str_format("%s/..", path);
+	struct stat st;
+	if (!parent || stat(parent, &st) < 0)
+		return -errno;
+	return geteuid() == 0 && st.st_uid != 0 && lchown(path, st.st_uid, st.st_gid) < 0 ? -errno : 0;
+}
+
 static int make_directories(char *path, struct err *e)
 {
 	for (char *at = path + 1;; at++) {
@@ -35,10 +47,10 @@ static int make_directories(char *path, struct err *e)
 		if (end && end != '/')
 			continue;
 		*at = '\0';
-		int made = mkdir(path, 0700);
+		int made = make_directory(path);
 		*at = end;
-		if (made < 0 && errno != EEXIST && !end)
-			return err_set(e, ERR_IO, errno, "own files", "cannot make %s, which must be kept from the run", path);
+		if (made < 0 && made != -EEXIST)
+			return err_set(e, ERR_IO, -made, "own files", "cannot make %s, which must be kept from the run", path);
 		if (!end)
 			return 0;
 	}
@@ -60,7 +72,9 @@ static int deny_file(struct policy *policy, const char *name, struct path_memo *
 	if (result < 0)
 		return err_set(e, ERR_USAGE, -result, "own files", "cannot resolve the path \"%s\"", name);
 	bool denied = is_within_any(resolved, &policy->denied_paths);
-	return !denied && is_within_any(resolved, &policy->write_paths) && strv_add(&policy->denied_paths, resolved) < 0 ? err_nomem(e) : 0;
+	return !denied && is_within_any(resolved, &policy->write_paths) && strv_add(&policy->denied_paths, resolved) < 0
+		       ? err_nomem(e)
+		       : 0;
 }
 
 static int deny_deciding_files(struct policy *policy, const struct strv *profiles, struct path_memo *seen, struct err *e)
