@@ -17,9 +17,9 @@ const struct err_row *err_row(enum err_code code)
 	return &rows[code < ERR_COUNT ? code : ERR_INTERNAL];
 }
 
-int err_set(struct err *e, enum err_code code, int errnum, const char *step, const char *format, ...)
+int(err_set)(struct err *e, enum err_code code, int errnum, const char *step, const char *format, ...)
 {
-	int result = errnum ? -errnum : -EINVAL;
+	int result = errnum > 0 ? -errnum : -EINVAL;
 	if (!e || e->code != ERR_NONE)
 		return result;
 
@@ -37,8 +37,9 @@ int err_set(struct err *e, enum err_code code, int errnum, const char *step, con
 	return result;
 }
 
-int err_hint(struct err *e, int result, const char *format, ...)
+int(err_hint)(struct err *e, int result, const char *format, ...)
 {
+	result = result < 0 ? result : -EINVAL;
 	if (!e || e->hint[0])
 		return result;
 	char raw[sizeof e->hint];
@@ -50,7 +51,7 @@ int err_hint(struct err *e, int result, const char *format, ...)
 	return result;
 }
 
-int err_nomem(struct err *e)
+int(err_nomem)(struct err *e)
 {
 	return err_set(e, ERR_MEMORY, ENOMEM, "memory", "out of memory");
 }

@@ -31,13 +31,26 @@ struct err_row {
 
 const struct err_row *err_row(enum err_code code);
 
-/* Fill *e, unless it holds an earlier failure, and return -errnum (-EINVAL when errnum is 0). Bytes that are not
+/* Fill *e, unless it holds an earlier failure, and return -errnum (-EINVAL when errnum is not positive). Bytes that are not
  * printable are escaped, so hostile names cannot reach a terminal. With errnum the text of errno is appended. */
 int err_set(struct err *e, enum err_code code, int errnum, const char *step, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* Add the remedy to the failure that was just set; returns `result`, so that it can end a function. */
+/* Add the remedy to the failure that was just set; returns `result` (-EINVAL when that is not negative), so that it can
+ * end a function. */
 int err_hint(struct err *e, int result, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* For calloc and friends: sets ERR_MEMORY, returns -ENOMEM. */
 int err_nomem(struct err *e);
+
+/* All three return less than 0. Compilers and analysers cannot see that in a prototype, and would follow paths on which
+ * a function failed and its caller goes on. */
+static inline int err_negative(int result)
+{
+	if (result >= 0)
+		__builtin_unreachable();
+	return result;
+}
+#define err_set(...) err_negative(err_set(__VA_ARGS__))
+#define err_hint(...) err_negative(err_hint(__VA_ARGS__))
+#define err_nomem(e) err_negative(err_nomem(e))
