@@ -61,12 +61,14 @@ struct cordon_run_options {
 /* "0.1.0". Static. */
 CORDON_API const char *cordon_version(void);
 
-CORDON_API int cordon_engine_open(struct cordon_engine **engine, const struct cordon_engine_options *options, struct cordon_error *error);
+CORDON_API int cordon_engine_open(struct cordon_engine **engine, const struct cordon_engine_options *options,
+				  struct cordon_error *error);
 /* Ends what still runs, and returns when nothing of it is left. NULL is fine. */
 CORDON_API void cordon_engine_close(struct cordon_engine *engine);
 
 /* Run a command to its end and capture its output. 0: it ran, whatever became of it; the result tells. */
-CORDON_API int cordon_run(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_result **result, struct cordon_error *error);
+CORDON_API int cordon_run(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_result **result,
+			  struct cordon_error *error);
 
 /* The whole account as JSON (docs: cordon(1), JSON OUTPUT). Lives as long as the result. */
 CORDON_API const char *cordon_result_json(const struct cordon_result *result);

@@ -16,14 +16,15 @@
 struct backend_job {
 	const struct policy *policy; /* resolved */
 	const struct kernel_facts *facts;
-	const struct strv *named_read; /* paths that the caller named one by one: brought into reach even if a larger grant holds them */
+	const struct strv
+		*named_read; /* paths that the caller named one by one: brought into reach even if a larger grant holds them */
 	const char *id;
-	const char *program;      /* absolute path of what is executed */
+	const char *program; /* absolute path of what is executed */
 	const struct strv *argv;
 	const struct strv *env;   /* complete but for HOME and TMPDIR, which backends add */
 	const char *scratch_base; /* where the run's private directory is made: an absolute, resolved path */
 	size_t named_fds;
-	struct path_memo *seen;   /* what was looked at while the policy was resolved; may be NULL */
+	struct path_memo *seen; /* what was looked at while the policy was resolved; may be NULL */
 };
 
 struct backend {

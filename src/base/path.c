@@ -172,7 +172,7 @@ static int step(struct walk *w, const char *name, size_t length)
 	TRY(push(w, name, length));
 	if (w->missing)
 		return 0;
-	struct path_look look;
+	struct path_look look = { 0 };
 	int result = look_at(w->seen, w->done, w->done_size, &look);
 	if (result == 0 && S_ISLNK(look.mode))
 		result = follow(w);

@@ -100,8 +100,9 @@ static int refuse(const char *word, bool unusable, struct err *e)
 		return err_hint(e, -EACCES, "it must be a regular file with mode +x");
 	}
 	err_set(e, ERR_NOT_FOUND, 0, "exec", "no program \"%s\"", word);
-	return err_hint(e, -ENOENT, strchr(word, ' ') ? "for a line of shell use --shell" :
-							"give its full path, or set PATH for the run with --env PATH=…");
+	return err_hint(e, -ENOENT,
+			strchr(word, ' ') ? "for a line of shell use --shell"
+					  : "give its full path, or set PATH for the run with --env PATH=…");
 }
 
 static int find_program(const char *word, const struct policy *policy, const struct strv *env, char **ret, struct err *e)

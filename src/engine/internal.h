@@ -23,7 +23,7 @@ int command_prepare(const struct request *request, const struct policy *policy, 
 enum { INPUT_PENDING = 4096 };
 struct input {
 	int fd;
-	int from, to; /* -1: nothing to copy */
+	int from, to;  /* -1: nothing to copy */
 	char *pending; /* INPUT_PENDING bytes, if there is something to copy */
 	size_t at, size;
 };

@@ -107,7 +107,8 @@ static int run_to_end(struct engine *engine, const struct request *request, stru
 	return result < 0 ? result : ret->json ? 0 : err_nomem(e);
 }
 
-int cordon_run(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_result **result, struct cordon_error *error)
+int cordon_run(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_result **result,
+	       struct cordon_error *error)
 {
 	struct cordon_run_options known;
 	take_options(&known, sizeof known, options, options ? options->size : 0);

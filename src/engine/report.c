@@ -38,9 +38,9 @@ static const struct {
 	enum policy_limit limit;
 	const char *unit;
 } limited[] = {
-	{ KILL_TIMEOUT, LIMIT_TIMEOUT_MS, "ms" },      { KILL_MEMORY, LIMIT_MEMORY_MB, "MiB" },
-	{ KILL_CPU, LIMIT_CPU_SECONDS, "s" },          { KILL_DISK, LIMIT_DISK_MB, "MiB" },
-	{ KILL_OUTPUT, LIMIT_OUTPUT_BYTES, "bytes" },  { KILL_PROCESSES, LIMIT_PROCESSES, "processes" },
+	{ KILL_TIMEOUT, LIMIT_TIMEOUT_MS, "ms" },     { KILL_MEMORY, LIMIT_MEMORY_MB, "MiB" },
+	{ KILL_CPU, LIMIT_CPU_SECONDS, "s" },         { KILL_DISK, LIMIT_DISK_MB, "MiB" },
+	{ KILL_OUTPUT, LIMIT_OUTPUT_BYTES, "bytes" }, { KILL_PROCESSES, LIMIT_PROCESSES, "processes" },
 };
 
 void outcome_sentence(const struct run *run, char *out, size_t size)
@@ -67,7 +67,8 @@ void outcome_sentence(const struct run *run, char *out, size_t size)
 }
 
 /* Text as it is, anything else as base64; the mark tells where a text was cut. */
-static void put_output(struct json_writer *w, const char *name, const char *encoding, const struct buf *bytes, bool cut, int64_t limit)
+static void put_output(struct json_writer *w, const char *name, const char *encoding, const struct buf *bytes, bool cut,
+		       int64_t limit)
 {
 	bool text = str_utf8_prefix(buf_text(bytes), bytes->size) == bytes->size;
 	if (!text) {
@@ -76,7 +77,8 @@ static void put_output(struct json_writer *w, const char *name, const char *enco
 		autoclean(buf_done) struct buf marked = BUF_MAX(bytes->size + 64);
 		buf_add(&marked, buf_text(bytes), bytes->size);
 		bool small = limit < 1024;
-		buf_add_format(&marked, "… [output truncated at %lld %s]", (long long)(small ? limit : limit / 1024), small ? "bytes" : "KB");
+		buf_add_format(&marked, "… [output truncated at %lld %s]", (long long)(small ? limit : limit / 1024),
+			       small ? "bytes" : "KB");
 		json_put_text(w, name, buf_text(&marked), marked.size);
 	} else {
 		json_put_text(w, name, buf_text(bytes), bytes->size);

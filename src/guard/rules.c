@@ -395,9 +395,7 @@ static enum match match_kill(const struct call *c)
 		if (guard_names_have("-s -n --signal", text)) {
 			have_signal = true;
 			i++;
-		} else if (strcmp(text, "--") == 0) {
-			have_signal = true;
-		} else if (text[0] == '-' && !have_signal) {
+		} else if (strcmp(text, "--") == 0 || (text[0] == '-' && !have_signal)) {
 			have_signal = true;
 		} else if (strcmp(text, "-1") == 0) {
 			return MATCH_YES;

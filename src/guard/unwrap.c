@@ -125,14 +125,11 @@ static struct front read_front(const struct call *c, const struct wrapper *w)
 	bool ended = false;
 	while (f.at < c->count) {
 		const char *text = words_least(&c->words[f.at]);
-		bool env = w->flags & IN_ENV;
-		if (env && text[0] != '-' && text[0] != '=' && strchr(text, '=')) {
+		bool env = w->flags & IN_ENV, assigns = env && text[0] != '-' && text[0] != '=' && strchr(text, '=');
+		if (assigns || (!ended && strcmp(text, "--") == 0)) {
 			ended = true;
 			f.at++;
 		} else if (!ended && env && strcmp(text, "-") == 0) {
-			f.at++;
-		} else if (!ended && strcmp(text, "--") == 0) {
-			ended = true;
 			f.at++;
 		} else if (!ended && str_starts(text, "--")) {
 			long_option(c, w, &f);

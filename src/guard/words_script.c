@@ -61,15 +61,11 @@ static void *grow(void *list, size_t count, size_t size)
 
 int words_add_word(struct parser *p, struct word **list, size_t *count, struct word *take)
 {
-	struct word *bigger = NULL;
-	int result = 0;
-	if (++p->out->word_count > WORDS_MAX_WORDS)
-		result = words_limit(p, "it has too many words");
-	else if (!(bigger = grow(*list, *count, sizeof **list)))
-		result = err_nomem(p->e);
-	if (result < 0) {
+	bool fits = ++p->out->word_count <= WORDS_MAX_WORDS;
+	struct word *bigger = fits ? grow(*list, *count, sizeof **list) : NULL;
+	if (!bigger) {
 		words_word_done(take);
-		return result;
+		return fits ? err_nomem(p->e) : words_limit(p, "it has too many words");
 	}
 	*list = bigger;
 	bigger[(*count)++] = *take;

@@ -24,14 +24,15 @@ struct proc_memory {
 	struct proc_seen {
 		pid_t pid;
 		uint64_t own_ticks;
-	} *seen; /* sorted by pid */
+	} * seen; /* sorted by pid */
 	size_t count, room;
 	uint64_t gone_ticks;
 };
 
 void proc_memory_done(struct proc_memory *m);
 
-/* `memory` may be NULL. Without the root its own time, memory and threads do not count, but what it has waited for does: a reaper's children. */
+/* `memory` may be NULL. Without the root its own time, memory and threads do not count, but what it has waited for does: a reaper's
+ * children. */
 int proc_tree_usage(pid_t root, bool include_root, struct proc_memory *memory, struct proc_tree_usage *ret);
 
 /* The descendants of root, without it, at most `room` of them, parents before their children. -ESRCH when root is gone. A

@@ -121,7 +121,7 @@ int plan_check(const struct plan *p, struct err *e);
 bool plan_has(const struct plan *p, enum op_kind kind);
 
 /* ---- over the wire ---- */
-void plan_encode(const struct plan *p, struct wire_writer *w); /* claims stay at home */
+void plan_encode(const struct plan *p, struct wire_writer *w);                      /* claims stay at home */
 int plan_decode(struct buf *bytes, size_t offset, struct plan *ret, struct err *e); /* takes bytes on success */
 
 /* ---- for people ---- */

@@ -8,7 +8,7 @@
 struct estimate {
 	int64_t memory_mb;
 	int64_t cpu_seconds;
-	int64_t timeout_ms; /* twice the CPU time */
+	int64_t timeout_ms;       /* twice the CPU time */
 	const char *program_rule; /* which row decided memory: "cargo", "python" …, or "any" */
 	const char *action_rule;  /* which row decided time: "build", "test", or "any" */
 };

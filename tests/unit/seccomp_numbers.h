@@ -53,10 +53,11 @@ static void numbers_are_libseccomps(void **state)
 /* Younger than the oldest headers that cordon builds with. */
 #define YOUNG(X)                                                                                                                   \
 	X(cachestat, 451)                                                                                                          \
-	X(fchmodat2, 452) X(map_shadow_stack, 453) X(futex_wake, 454) X(futex_wait, 455) X(futex_requeue, 456) X(statmount, 457)   \
-		X(listmount, 458) X(lsm_get_self_attr, 459) X(lsm_set_self_attr, 460) X(lsm_list_modules, 461) X(mseal, 462)       \
-			X(setxattrat, 463) X(getxattrat, 464) X(listxattrat, 465) X(removexattrat, 466) X(open_tree_attr, 467)     \
-				X(file_getattr, 468) X(file_setattr, 469) X(listns, 470)
+	X(fchmodat2, 452)                                                                                                          \
+	X(map_shadow_stack, 453) X(futex_wake, 454) X(futex_wait, 455) X(futex_requeue, 456) X(statmount, 457) X(listmount, 458)   \
+		X(lsm_get_self_attr, 459) X(lsm_set_self_attr, 460) X(lsm_list_modules, 461) X(mseal, 462) X(setxattrat, 463)      \
+			X(getxattrat, 464) X(listxattrat, 465) X(removexattrat, 466) X(open_tree_attr, 467) X(file_getattr, 468)   \
+				X(file_setattr, 469) X(listns, 470)
 
 static void young_numbers(void **state)
 {

@@ -19,10 +19,16 @@
 #include "kernel/landlock.h"
 #include "policy/policy.h"
 
-static const struct kernel_facts user_host = { .uid = 1000, .gid = 1000, .landlock_abi = 7, .seccomp = true, .namespaces = true,
-					       .own_proc = true };
-static const struct kernel_facts root_host = { .privileged = true, .set_ids = true, .landlock_abi = 7, .seccomp = true,
-					       .namespaces = true, .own_proc = true, .idmapped_mounts = true };
+static const struct kernel_facts user_host = {
+	.uid = 1000, .gid = 1000, .landlock_abi = 7, .seccomp = true, .namespaces = true, .own_proc = true
+};
+static const struct kernel_facts root_host = { .privileged = true,
+					       .set_ids = true,
+					       .landlock_abi = 7,
+					       .seccomp = true,
+					       .namespaces = true,
+					       .own_proc = true,
+					       .idmapped_mounts = true };
 
 struct fixture {
 	char dir[64];
@@ -71,7 +77,12 @@ static int compile(const struct policy *p, const struct kernel_facts *facts, str
 	struct strv argv = { 0 }, env = { 0 };
 	strv_add(&argv, "true");
 	strv_add(&env, "PATH=/bin");
-	struct backend_job job = { .policy = p, .facts = facts, .id = "sbx-1", .program = "/bin/true", .argv = &argv, .env = &env,
+	struct backend_job job = { .policy = p,
+				   .facts = facts,
+				   .id = "sbx-1",
+				   .program = "/bin/true",
+				   .argv = &argv,
+				   .env = &env,
 				   .scratch_base = "/tmp/cordon-1000" };
 	int result = backend_compile(&job, ret, e);
 	strv_done(&argv);
@@ -112,9 +123,9 @@ static void an_ordinary_user_gets_namespaces_and_every_step(void **state)
 	assert_int_equal(compile(&p, &user_host, &plan, &e), 0);
 	assert_int_equal(find(&plan, OP_NAMESPACES)->u.NAMESPACES.flags, CLONE_NEWUSER | CLONE_NEWPID);
 	assert_int_equal(find(&plan, OP_MAP_SELF)->u.MAP_SELF.inner_uid, 1000);
-	static const enum op_kind always[] = { OP_OWN_MOUNTS, OP_MOUNT_SCRATCH, OP_MOUNT_PROC, OP_MOUNT_SEAL, OP_NEW_KEYRING, OP_DROP_CAPS, OP_DIE_WITH_PARENT,
-					       OP_NEW_SESSION, OP_ENTER_DIR,  OP_DESCRIPTORS, OP_NO_NEW_PRIVS, OP_LANDLOCK_ENFORCE,
-					       OP_SECCOMP,     OP_EXEC };
+	static const enum op_kind always[] = { OP_OWN_MOUNTS,   OP_MOUNT_SCRATCH,    OP_MOUNT_PROC,  OP_MOUNT_SEAL, OP_NEW_KEYRING,
+					       OP_DROP_CAPS,    OP_DIE_WITH_PARENT,  OP_NEW_SESSION, OP_ENTER_DIR,  OP_DESCRIPTORS,
+					       OP_NO_NEW_PRIVS, OP_LANDLOCK_ENFORCE, OP_SECCOMP,     OP_EXEC };
 	for (size_t i = 0; i < COUNT_OF(always); i++)
 		assert_non_null(find(&plan, always[i]));
 	assert_null(find(&plan, OP_SET_IDS));
@@ -150,11 +161,21 @@ static void root_becomes_somebody_else(void **state)
 
 static void every_clause_has_a_claim(void **state)
 {
-	static const char *const clauses[] = { "isolationLevel", "allowNetwork", "allowedReadPaths", "allowedWritePaths",
-					       "security.runAsNonRoot", "security.dropCapabilities", "security.noNewPrivileges",
-					       "security.seccompProfile", "resourceLimits.maxCpuSeconds", "resourceLimits.maxMemoryMB",
-					       "resourceLimits.maxDiskMB", "resourceLimits.timeoutMs", "resourceLimits.maxProcesses",
-					       "resourceLimits.maxFileDescriptors", "resourceLimits.maxOutputBytes" };
+	static const char *const clauses[] = { "isolationLevel",
+					       "allowNetwork",
+					       "allowedReadPaths",
+					       "allowedWritePaths",
+					       "security.runAsNonRoot",
+					       "security.dropCapabilities",
+					       "security.noNewPrivileges",
+					       "security.seccompProfile",
+					       "resourceLimits.maxCpuSeconds",
+					       "resourceLimits.maxMemoryMB",
+					       "resourceLimits.maxDiskMB",
+					       "resourceLimits.timeoutMs",
+					       "resourceLimits.maxProcesses",
+					       "resourceLimits.maxFileDescriptors",
+					       "resourceLimits.maxOutputBytes" };
 	static const char *const profiles[] = { "default", "dev", "build", "test" };
 	const struct kernel_facts *const hosts[] = { &user_host, &root_host };
 	for (size_t k = 0; k < COUNT_OF(profiles); k++)

@@ -75,7 +75,9 @@ static void a_text_needs_its_nul_and_no_other(void **state)
 	const struct {
 		const char *bytes;
 		size_t size;
-	} rows[] = { { "\3\0\0\0abc", 7 }, { "\3\0\0\0a\0\0", 7 }, { "\0\0\0\0", 4 }, { "\4\0\0\0abc", 7 }, { "\xfe\xff\xff\xff", 4 } };
+	} rows[] = {
+		{ "\3\0\0\0abc", 7 }, { "\3\0\0\0a\0\0", 7 }, { "\0\0\0\0", 4 }, { "\4\0\0\0abc", 7 }, { "\xfe\xff\xff\xff", 4 }
+	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct wire_reader r = { rows[i].bytes, rows[i].bytes + rows[i].size, false };
 		assert_non_null(wire_get_text(&r));
@@ -86,10 +88,8 @@ static void a_text_needs_its_nul_and_no_other(void **state)
 static void a_count_that_cannot_be_is_bad(void **state)
 {
 	(void)state;
-	struct wire_reader r = { "\xff\xff\xff\x7f....", "\xff\xff\xff\x7f...." + 8, false };
 	const char *bytes = "\xff\xff\xff\x7f....";
-	r.p = bytes;
-	r.end = bytes + 8;
+	struct wire_reader r = { bytes, bytes + 8, false };
 	assert_int_equal(wire_get_count(&r, 4), 0);
 	assert_true(r.bad);
 }

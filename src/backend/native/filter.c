@@ -11,7 +11,6 @@
 #include "kernel/seccomp.h"
 #include "kernel/seccomp_oci.h"
 
-
 /* As it was built it is part of the program, and needs no copy. */
 static int add_builtin(struct native *n, enum seccomp_builtin which, const char *name)
 {
@@ -27,7 +26,8 @@ static int add_builtin(struct native *n, enum seccomp_builtin which, const char 
 	for (size_t i = 0; i < COUNT_OF(network); i++) {
 		int patched = seccomp_patch(copy, which, network[i], SECCOMP_VERDICT_ALLOW);
 		if (patched < 0) {
-			err_set(n->e, ERR_UNSUPPORTED, 0, "seccomp", "allowNetwork: the filter \"%s\" makes no sockets at all", name);
+			err_set(n->e, ERR_UNSUPPORTED, 0, "seccomp", "allowNetwork: the filter \"%s\" makes no sockets at all",
+				name);
 			return err_hint(n->e, -ENOTSUP, "use seccompProfile \"default\", or no network");
 		}
 	}
@@ -65,7 +65,8 @@ int native_claim_filter(struct native *n)
 {
 	const struct policy *p = n->job->policy;
 	bool ports = n->job->facts->landlock_abi >= 4;
-	const char *closed = ports ? "seccomp: no sockets but socketpair; Landlock: no TCP port" : "seccomp: no sockets but socketpair";
+	const char *closed =
+		ports ? "seccomp: no sockets but socketpair; Landlock: no TCP port" : "seccomp: no sockets but socketpair";
 	TRY(native_claim(n, FIELD_NETWORK, p->allow_network ? "true" : "false",
 			 p->allow_network ? "seccomp: INET and INET6 sockets, every host; other families stay closed" : closed,
 			 STRENGTH_KERNEL));

@@ -74,13 +74,14 @@ int native_claim_limits(struct native *n)
 		{ LIMIT_CPU_SECONDS, "the keeper's meter, summed over the tree; RLIMIT_CPU behind it", STRENGTH_POLLED },
 		{ LIMIT_MEMORY_MB, "the keeper's meter, summed over the tree; RLIMIT_DATA for each process", STRENGTH_POLLED },
 		{ LIMIT_DISK_MB,
-		  n->scratch_mount ? "HOME and TMPDIR: the size of their file system; elsewhere RLIMIT_FSIZE: each file, not their sum" :
-				     "RLIMIT_FSIZE: each file, not their sum",
+		  n->scratch_mount
+			  ? "HOME and TMPDIR: the size of their file system; elsewhere RLIMIT_FSIZE: each file, not their sum"
+			  : "RLIMIT_FSIZE: each file, not their sum",
 		  STRENGTH_KERNEL },
 		{ LIMIT_TIMEOUT_MS, "the keeper's clock: SIGTERM, a grace of 250 ms, SIGKILL to all", STRENGTH_SUPERVISOR },
 		{ LIMIT_PROCESSES,
-		  n->own_count ? "the keeper's meter; RLIMIT_NPROC, with room for threads, in a user namespace of its own" :
-				 "the keeper's meter",
+		  n->own_count ? "the keeper's meter; RLIMIT_NPROC, with room for threads, in a user namespace of its own"
+			       : "the keeper's meter",
 		  STRENGTH_POLLED },
 		{ LIMIT_FILE_DESCRIPTORS, "RLIMIT_NOFILE", STRENGTH_KERNEL },
 		{ LIMIT_OUTPUT_BYTES, "counted by the keeper, stdout and stderr together", STRENGTH_SUPERVISOR },
@@ -93,7 +94,9 @@ int native_claim_limits(struct native *n)
 			mechanism = "RLIMIT_NPROC in a user namespace of its own: no second process, no second thread";
 		bool kernel = rows[i].limit == LIMIT_PROCESSES && value == 1 && n->own_count;
 		TRY(native_claim(n, (enum policy_field)(FIELD_LIMITS + rows[i].limit), requested, mechanism,
-				 value == POLICY_UNLIMITED ? STRENGTH_NONE : kernel ? STRENGTH_KERNEL : rows[i].strength));
+				 value == POLICY_UNLIMITED ? STRENGTH_NONE
+				 : kernel                  ? STRENGTH_KERNEL
+							   : rows[i].strength));
 	}
 	return 0;
 }

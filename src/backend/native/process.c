@@ -9,7 +9,6 @@
 #include "base/scope.h"
 #include "base/str.h"
 
-
 int native_claim(struct native *n, enum policy_field field, const char *requested, const char *mechanism, enum strength strength)
 {
 	if (!requested || !mechanism)
@@ -112,8 +111,9 @@ static int add_ops(struct native *n)
 static int add_claims(struct native *n)
 {
 	TRY(native_claim(n, FIELD_LEVEL, "process",
-			 n->namespaces ? "Landlock, seccomp, pid and mount namespaces: nothing survives the end" :
-					 "Landlock and seccomp; without a pid namespace the end is a kill of the whole tree, repeated",
+			 n->namespaces
+				 ? "Landlock, seccomp, pid and mount namespaces: nothing survives the end"
+				 : "Landlock and seccomp; without a pid namespace the end is a kill of the whole tree, repeated",
 			 n->namespaces ? STRENGTH_KERNEL : STRENGTH_SUPERVISOR));
 	TRY(native_claim_filter(n));
 	TRY(native_claim_paths(n));

@@ -29,8 +29,9 @@ int native_choose_scratch(struct native *n)
 	struct stat st;
 	const struct policy *p = n->job->policy;
 	bool small = native_scratch_bytes(n) <= SMALL_BYTES;
-	n->scratch_mount = small && n->namespaces && lstat(SHARED_MEMORY, &st) == 0 && S_ISDIR(st.st_mode) && !is_granted(&p->read_paths) &&
-			   !is_granted(&p->write_paths) && !path_is_within(p->working_directory, SHARED_MEMORY);
+	n->scratch_mount = small && n->namespaces && lstat(SHARED_MEMORY, &st) == 0 && S_ISDIR(st.st_mode) &&
+			   !is_granted(&p->read_paths) && !is_granted(&p->write_paths) &&
+			   !path_is_within(p->working_directory, SHARED_MEMORY);
 	n->scratch = n->scratch_mount ? SHARED_MEMORY : plan_text(n->plan, "%s/%s", n->job->scratch_base, n->job->id);
 	return n->scratch ? 0 : err_nomem(n->e);
 }
