@@ -59,6 +59,13 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 	return 0;
 }
 
+bool engine_spare(struct plan_spare *ret)
+{
+	struct kernel_facts facts;
+	kernel_probe_quick(&facts);
+	return backend_spare(&facts, ret);
+}
+
 void engine_close(struct engine **engine)
 {
 	struct engine *closing = *engine;

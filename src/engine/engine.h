@@ -66,6 +66,9 @@ struct engine_options {
 int engine_open(const struct engine_options *options, struct engine **ret, struct err *e);
 void engine_close(struct engine **engine);
 
+/* What a reaper for a run on this host will probably be like; false: better none. For a host that prepares one itself. */
+bool engine_spare(struct plan_spare *ret);
+
 /* ---- deciding: changes nothing on the host ---- */
 struct decision {
 	struct policy policy; /* resolved */

@@ -86,8 +86,10 @@ STEP(PLACE)
 
 STEP(MOUNT_SCRATCH)
 {
-	(void)in;
-	return mounts_scratch(op->u.MOUNT_SCRATCH.path, op->u.MOUNT_SCRATCH.bytes, (uint32_t)op->u.MOUNT_SCRATCH.uid,
+	if (in->scratch < 0)
+		in->scratch = mounts_scratch_make();
+	TRY(in->scratch);
+	return mounts_scratch(in->scratch, op->u.MOUNT_SCRATCH.path, op->u.MOUNT_SCRATCH.bytes, (uint32_t)op->u.MOUNT_SCRATCH.uid,
 			      (uint32_t)op->u.MOUNT_SCRATCH.gid);
 }
 

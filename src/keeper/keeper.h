@@ -16,6 +16,10 @@
  * The command holds no descriptor of keeper or reaper; both are non-dumpable and have empty environments. */
 #pragma once
 
+#include <sys/types.h>
+
+#include "plan/spare.h"
+
 /* Serve one host on `socket` until it closes it. Never returns. */
 _Noreturn void keeper_main(int socket);
 
@@ -28,3 +32,16 @@ int keeper_fd(const struct keeper *k);
 int keeper_wait_ms(const struct keeper *k);
 int keeper_step(struct keeper *k, int wait_ms); /* -EINTR: a signal ended the wait */
 void keeper_close(struct keeper **k);
+
+/* A spare reaper: cloned, and waiting at its socket for the plan that it is to carry out. */
+struct keeper_spare {
+	pid_t pid; /* 0: none */
+	int pidfd, socket;
+	struct plan_spare kind;
+};
+
+/* For a host that knows that it will need one sooner than it can open a keeper, which then takes it over. A spare that no
+ * keeper took is dropped. Where none can be had, `spare` is none. */
+void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind);
+void keeper_adopt(struct keeper *k, const struct keeper_spare *spare);
+void keeper_drop_spare(struct keeper_spare *spare);

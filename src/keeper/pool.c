@@ -61,6 +61,8 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind)
 	if (keep_only(socket) < 0)
 		_exit(1);
 	struct failure failure = prepare(kind);
+	/* Not every plan wants it; where it cannot be made, the step that does tells why. */
+	int scratch = failure.errnum ? -1 : mounts_scratch_make();
 	struct pollfd wait = { .fd = 0, .events = POLLIN };
 	struct wire_frame frame = { .payload = BUF_MAX(0) };
 	if (poll(&wait, 1, -1) != 1 || wire_receive(0, WIRE_KEEPER, &frame) != 1 || frame.type != WIRE_HANDOVER)
@@ -77,10 +79,11 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind)
 	start_entry(&start, &start.plan, frame.fds[3 + start.named], frame.fds, &entry);
 	entry.own_pids = true;
 	entry.spare = kind;
+	entry.scratch = scratch;
 	reaper_main(&entry);
 }
 
-void pool_prepare(struct spare *spare, const struct plan_spare *kind)
+void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind)
 {
 	int pair[2];
 	if (spare->pid > 0 || wire_pair(pair) < 0)
@@ -98,7 +101,7 @@ void pool_prepare(struct spare *spare, const struct plan_spare *kind)
 	spare->kind = *kind;
 }
 
-void pool_drop(struct spare *spare)
+void keeper_drop_spare(struct keeper_spare *spare)
 {
 	if (spare->pid <= 0)
 		return;
@@ -111,7 +114,7 @@ void pool_drop(struct spare *spare)
 }
 
 /* fds: stdin, stdout, stderr, the named ones; the status pipe goes last. */
-bool pool_hand_over(struct spare *spare, struct run *run, int status, const int *fds, size_t fd_count)
+bool pool_hand_over(struct keeper_spare *spare, struct run *run, int status, const int *fds, size_t fd_count)
 {
 	struct plan_spare wanted;
 	if (spare->pid <= 0 || !plan_spare_of(&run->plan, &wanted) || !plan_spare_equal(&wanted, &spare->kind))

@@ -26,7 +26,8 @@ static void say(const struct entry *entry, struct report report)
 	(void)wrote; /* nobody left to tell: the parent-death signal is on its way */
 }
 
-/* Ignored signals would stay ignored in the command; blocked ones would stay blocked. */
+/* Signals that the caller ignores would stay ignored in the command. Here, where all of them are blocked, this changes only
+ * what the command inherits; and a spare does it while nobody waits for it. */
 static void reset_signals(void)
 {
 	/* The kernel's own call: the C library keeps two signals to itself, and a caller may have ignored those, too. */
@@ -38,6 +39,10 @@ static void reset_signals(void)
 	} dfl = { 0 };
 	for (int number = 1; number < NSIG; number++)
 		syscall(SYS_rt_sigaction, number, &dfl, NULL, sizeof dfl.mask);
+}
+
+static void unblock_signals(void)
+{
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -46,7 +51,7 @@ static void reset_signals(void)
 static int command_main(void *argument)
 {
 	struct entry *entry = argument;
-	reset_signals();
+	unblock_signals();
 	if (!entry->own_pids)
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the namespace does not tie its life to the reaper's */
 	enter_stage(entry, STAGE_COMMAND);
@@ -151,6 +156,7 @@ void reaper_become(void)
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
+	reset_signals();
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "cordon-reaper");
 	forget_caller();

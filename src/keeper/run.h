@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "keeper/keeper.h"
 #include "kernel/proc.h"
 #include "plan/plan.h"
 #include "plan/spare.h"
@@ -85,19 +86,11 @@ struct start {
 };
 
 /* pool.c */
-struct spare {
-	pid_t pid; /* 0: none */
-	int pidfd, socket;
-	struct plan_spare kind;
-};
-
-void pool_prepare(struct spare *spare, const struct plan_spare *kind);
-void pool_drop(struct spare *spare);
-bool pool_hand_over(struct spare *spare, struct run *run, int status, const int *fds, size_t fd_count);
+bool pool_hand_over(struct keeper_spare *spare, struct run *run, int status, const int *fds, size_t fd_count);
 
 /* spawn.c */
 pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd);
-int run_spawn(struct run *run, struct spare *spare, const struct start *start, const int *fds, struct err *e);
+int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *start, const int *fds, struct err *e);
 void run_describe_failure(struct run *run, const struct report *report);
 
 /* enter.c: the child's side; raw system calls only */
@@ -110,6 +103,7 @@ struct entry {
 	int ruleset;
 	int id_map;    /* user namespace of ID_MAP */
 	int slots[64]; /* held paths */
+	int scratch;   /* made ahead, or -1 */
 	bool own_pids;
 	const struct plan_spare *spare; /* what was done ahead, or NULL */
 	/* where it failed */

@@ -26,7 +26,7 @@ struct keeper {
 	size_t count;
 	size_t top; /* no run has a slot as high as this */
 	bool host_gone;
-	struct spare spare;
+	struct keeper_spare spare;
 };
 
 /* What an epoll entry is about; the run's slot is in the upper half of its data. */
@@ -209,7 +209,7 @@ static void on_prepare(struct keeper *k, const struct wire_frame *frame)
 	struct plan_spare kind;
 	plan_spare_get(&r, &kind);
 	if (wire_reader_finished(&r))
-		pool_prepare(&k->spare, &kind);
+		keeper_make_spare(&k->spare, &kind);
 }
 
 static void on_host(struct keeper *k)
@@ -403,7 +403,7 @@ static void finish_all(struct keeper *k)
 {
 	k->host_gone = true;
 	epoll_ctl(k->epoll, EPOLL_CTL_DEL, k->host, NULL);
-	pool_drop(&k->spare);
+	keeper_drop_spare(&k->spare);
 	end_all(k);
 	while (k->count > 0)
 		wait_and_serve(k, keeper_wait_ms(k));
@@ -458,6 +458,11 @@ int keeper_open(int socket, struct keeper **ret)
 	}
 	*ret = k;
 	return 0;
+}
+
+void keeper_adopt(struct keeper *k, const struct keeper_spare *spare)
+{
+	k->spare = *spare;
 }
 
 int keeper_fd(const struct keeper *k)

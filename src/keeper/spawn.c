@@ -88,7 +88,7 @@ static int start_reaper(struct run *run, struct entry *entry, uint64_t namespace
 	return 0;
 }
 
-int run_spawn(struct run *run, struct spare *spare, const struct start *start, const int *fds, struct err *e)
+int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *start, const int *fds, struct err *e)
 {
 	uint64_t namespaces = 0;
 	TRY(do_keeper_ops(run, &namespaces, e));

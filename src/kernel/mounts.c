@@ -2,12 +2,9 @@
 
 #include <linux/magic.h>
 #include <linux/mount.h>
-#include <linux/sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
+#include <sched.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/scope.h"
 #include "kernel/raw.h"
@@ -39,23 +36,12 @@ int mounts_own(void)
 
 /* ---- idmapped trees ---- */
 
-/* What the helper opens is ours too: the table of descriptors is shared. It must be the one to open them, since the pid we
- * know it by need not be the one that this /proc knows. */
-struct helper_answer {
-	int proc, ns;
-};
-
-/* Lives until it is killed; should its parent be killed first, it goes by the signal or, at the latest, by the clock. */
-static _Noreturn void helper(int answer_fd)
+/* A user namespace comes into being with a process only. This one opens its own directory in /proc, since the pid we know it
+ * by need not be the one that this /proc knows, and ends; until it is waited for, the kernel keeps the namespace with it. It
+ * shares our memory and descriptors, and we stand still meanwhile. */
+static int helper(void *ret_proc)
 {
-	RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	struct helper_answer answer = {
-		.proc = RAW(openat, AT_FDCWD, "/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC),
-		.ns = RAW(openat, AT_FDCWD, "/proc/self/ns/user", O_RDONLY | O_CLOEXEC),
-	};
-	RAW(write, answer_fd, &answer, sizeof answer);
-	struct timespec patience = { .tv_sec = 10 };
-	RAW(ppoll, NULL, 0, &patience, NULL, 0);
+	*(int *)ret_proc = RAW(openat, AT_FDCWD, "/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	raw_exit(0);
 }
 
@@ -86,41 +72,28 @@ static int write_map(int proc, const char *name, uint32_t outer)
 	return wrote < 0 ? wrote : (size_t)wrote == length ? 0 : -EIO;
 }
 
-/* Opened and written by us, who have the privilege in the namespace above; the helper has none. */
-static int write_maps(int answer_fd, uint32_t uid, uint32_t gid)
+/* Opened and written by us, who have the privilege in the namespace above; the helper had none. */
+static int write_maps(int proc, uint32_t uid, uint32_t gid)
 {
-	struct helper_answer answer = { -1, -1 };
-	int got = RAW(read, answer_fd, &answer, sizeof answer);
-	if (got != (int)sizeof answer)
-		return got < 0 ? got : -EIO;
-	int result = answer.proc < 0 ? answer.proc : answer.ns < 0 ? answer.ns : 0;
-	if (result == 0)
-		result = write_map(answer.proc, "uid_map", uid);
-	if (result == 0)
-		result = write_map(answer.proc, "gid_map", gid);
-	raw_close(&answer.proc);
-	if (result == 0)
-		return answer.ns;
-	raw_close(&answer.ns);
-	return result;
+	if (proc < 0)
+		return proc;
+	TRY(write_map(proc, "uid_map", uid));
+	TRY(write_map(proc, "gid_map", gid));
+	return RAW(openat, proc, "ns/user", O_RDONLY | O_CLOEXEC);
 }
 
 int mounts_idmap_userns(uint32_t uid, uint32_t gid)
 {
-	int ends[2];
-	TRY(RAW(pipe2, ends, O_CLOEXEC));
+	char stack[16384] __attribute__((aligned(16)));
+	int proc = -1;
 	/* No exit signal: nobody's SIGCHLD handler is to hear of it. */
-	int pid = RAW(clone, CLONE_NEWUSER | CLONE_FILES, 0, NULL, NULL, 0);
-	if (pid == 0)
-		helper(ends[1]);
-	int result = pid < 0 ? pid : write_maps(ends[0], uid, gid);
-	if (pid > 0) {
-		RAW(kill, pid, SIGKILL);
-		while (RAW(wait4, pid, NULL, __WALL, NULL) == -EINTR)
-			;
-	}
-	raw_close(&ends[0]);
-	raw_close(&ends[1]);
+	int pid = raw_result(clone(helper, stack + sizeof stack, CLONE_NEWUSER | CLONE_FILES | CLONE_VM | CLONE_VFORK, &proc));
+	if (pid < 0)
+		return pid;
+	int result = write_maps(proc, uid, gid);
+	raw_close(&proc);
+	while (RAW(wait4, pid, NULL, __WALL, NULL) == -EINTR)
+		;
 	return result;
 }
 
@@ -261,24 +234,47 @@ int mounts_cover(const char *path)
 	return mount_over("tmpfs", small, HARMLESS, path);
 }
 
-int mounts_scratch(const char *path, uint64_t bytes, uint32_t uid, uint32_t gid)
+static const char *const scratch_inner[] = { "home", "tmp" };
+
+int mounts_scratch_make(void)
 {
-	static const char *const inner[] = { "home", "tmp" };
+	/* Directories take no blocks: as small as can be until it is told how much. */
+	static const struct option options[] = { { "mode", "1777" }, { "size", "4k" }, { "nr_inodes", SCRATCH_INODES_TEXT }, { 0 } };
+	int tree = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	for (size_t i = 0; i < COUNT_OF(scratch_inner) && tree >= 0; i++) {
+		int made = RAW(mkdirat, tree, scratch_inner[i], 0700);
+		if (made < 0) {
+			raw_close(&tree);
+			tree = made;
+		}
+	}
+	return tree;
+}
+
+static int set_size(int tree, uint64_t bytes)
+{
 	char size[24];
 	size[write_number(size, bytes)] = '\0';
-	const struct option options[] = { { "mode", "1777" }, { "size", size }, { "nr_inodes", SCRATCH_INODES_TEXT }, { 0 } };
-	int tree = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	int result = tree < 0 ? tree : 0;
-	for (size_t i = 0; i < COUNT_OF(inner) && result == 0; i++) {
-		result = RAW(mkdirat, tree, inner[i], 0700);
-		if (result == 0 && (uint32_t)RAW0(geteuid) != uid)
-			result = RAW(fchownat, tree, inner[i], uid, gid, AT_SYMLINK_NOFOLLOW);
-	}
+	int fs = RAW(fspick, tree, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+	if (fs < 0)
+		return fs;
+	int result = RAW(fsconfig, fs, FSCONFIG_SET_STRING, "size", size, 0);
+	if (result == 0)
+		result = RAW(fsconfig, fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
+	raw_close(&fs);
+	return result;
+}
+
+int mounts_scratch(int tree, const char *path, uint64_t bytes, uint32_t uid, uint32_t gid)
+{
+	int result = set_size(tree, bytes);
+	bool give = (uint32_t)RAW0(geteuid) != uid;
+	for (size_t i = 0; give && i < COUNT_OF(scratch_inner) && result == 0; i++)
+		result = RAW(fchownat, tree, scratch_inner[i], uid, gid, AT_SYMLINK_NOFOLLOW);
 	int at = result < 0 ? -1 : raw_open_no_links(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (result == 0)
 		result = at < 0 ? at : attach(tree, at);
 	raw_close(&at);
-	raw_close(&tree);
 	return result;
 }
 

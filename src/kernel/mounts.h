@@ -35,9 +35,12 @@ int mounts_cover(const char *path);
 /* Mount what mounts_grab() holds at `path`. Missing directories are made, but only below a cover. */
 int mounts_place(int tree, const char *path);
 
-/* A private tmpfs at `path` for temporary files, sockets and shared memory: at most `bytes`, open to all users in it, with
- * the directories `home` and `tmp` that belong to uid:gid. */
-int mounts_scratch(const char *path, uint64_t bytes, uint32_t uid, uint32_t gid);
+/* A private tmpfs for temporary files, sockets and shared memory, with the directories `home` and `tmp`, mounted nowhere yet:
+ * a descriptor. It can be made ahead. */
+int mounts_scratch_make(void);
+
+/* Mount it at `path`: at most `bytes`, open to all users in it, its directories uid:gid's. */
+int mounts_scratch(int tree, const char *path, uint64_t bytes, uint32_t uid, uint32_t gid);
 
 /* A fresh /proc of this pid namespace. -EPERM where the present one is partly hidden, as it is in most containers. */
 int mounts_proc(void);

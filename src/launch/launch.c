@@ -205,6 +205,8 @@ int launch_start(struct launcher *l, const struct plan *plan, const struct launc
 
 int launcher_prepare(struct launcher *l, const struct plan_spare *kind, struct err *e)
 {
+	if (l->options.inside && l->options.inside->has_spare)
+		return 0;
 	if (l->socket < 0)
 		TRY(start_keeper(l, e));
 	struct wire_writer w = { BUF_MAX(64) };

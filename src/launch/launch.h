@@ -22,6 +22,7 @@ struct keeper_inside {
 	int (*wait_ms)(const struct keeper *k);
 	int (*step)(struct keeper *k, int wait_ms);
 	void (*close)(struct keeper **k);
+	bool has_spare; /* it has one from the start, and need not be asked to prepare one */
 };
 
 struct launcher_options {

@@ -225,7 +225,8 @@ static int idmap_in_child(void)
 	int userns = mounts_idmap_userns(NOBODY, NOBODY);
 	int tree = mounts_grab(work, userns);
 	MUST(tree >= 0);
-	MUST(dup(0) == before + 1 && tree == before + 2 && dup(0) == before + 3); /* no descriptor is left behind */
+	/* No descriptor is left behind but these two. */
+	MUST(dup(0) == before + 1 && userns == before + 2 && tree == before + 3 && dup(0) == before + 4);
 	char inner[256];
 	path_in(inner, "inner");
 	MUST(mounts_cover(inner) == 0);
