@@ -35,9 +35,12 @@ int main(int argc, char **argv)
 }
 END
 libs=$(pkg-config --libs jansson libseccomp)
-expect 'a program links with the shared library' cc -I"$TOP/include" host.c -o shared "$BUILD/libcordon.so" -Wl,-rpath,"$BUILD"
+sanitize=
+! nm -D "$BUILD/libcordon.so" | grep -q __asan_init || sanitize=-fsanitize=address,undefined # make asan
 # shellcheck disable=SC2086
-expect 'a program links with the static library' cc -I"$TOP/include" host.c -o static "$BUILD/libcordon.a" $libs
+expect 'a program links with the shared library' cc -I"$TOP/include" host.c -o shared "$BUILD/libcordon.so" -Wl,-rpath,"$BUILD" $sanitize
+# shellcheck disable=SC2086
+expect 'a program links with the static library' cc -I"$TOP/include" host.c -o static "$BUILD/libcordon.a" $libs $sanitize
 
 for kind in shared static; do
 	about "$kind"
