@@ -7,7 +7,9 @@
 # ---- variables of the caller ----
 about 'the caller'\''s variables'
 echo 'echo HIJACKED >&2' >hook.sh && echo 'import sys; sys.stderr.write("HIJACKED\n")' >sitecustomize.py && chmod 644 hook.sh sitecustomize.py
-hostile=(LD_PRELOAD="$PWD/evil.so" LD_LIBRARY_PATH="$PWD" LD_AUDIT="$PWD/evil.so" BASH_ENV="$PWD/hook.sh" ENV="$PWD/hook.sh" PYTHONPATH="$PWD" PYTHONSTARTUP="$PWD/hook.sh" PERL5OPT=-Mevil NODE_OPTIONS="--require $PWD/x.js" RUBYOPT=-revil
+loader=(LD_PRELOAD="$PWD/evil.so" LD_LIBRARY_PATH="$PWD" LD_AUDIT="$PWD/evil.so")
+[ -z "$SANITIZED" ] || loader=() # cordon itself would obey them; as it is shipped, it has no loader
+hostile=("${loader[@]}" BASH_ENV="$PWD/hook.sh" ENV="$PWD/hook.sh" PYTHONPATH="$PWD" PYTHONSTARTUP="$PWD/hook.sh" PERL5OPT=-Mevil NODE_OPTIONS="--require $PWD/x.js" RUBYOPT=-revil
 	GIT_SSH_COMMAND=evil IFS=x SHELLOPTS=xtrace PS4='$(echo HIJACKED >&2)' 'BASH_FUNC_ls%%=() { echo HIJACKED >&2; }' GCONV_PATH="$PWD" MALLOC_TRACE="$PWD/trace" TMPDIR=/nowhere/at/all HOME=/nowhere PATH="$PWD:$PATH" CDPATH="$PWD")
 for command in 'true' 'bash -c ls' 'sh -c ls' 'python3 -c 1' 'perl -e 1'; do
 	# shellcheck disable=SC2086
