@@ -9,7 +9,8 @@
 # $T              a folder of this test's own, removed at its end
 # $WORK           a folder in it that an ordinary user owns; the test starts there
 # ${GROUNDS[@]}   working directories of every kind that makes a plan of its own, $WORK the first
-# $SANITIZED      not empty under make asan: the programs then have a loader, and reserve terabytes of memory
+# $SANITIZED      not empty under make asan: what was built has a loader then
+# $ROOM           --memory for runs of programs that were built: sanitized ones reserve terabytes
 # $OUT $ERR       files: what the last command of run, expect_status printed; $STATUS its exit status
 # shellcheck shell=bash disable=SC2034
 set -u
@@ -20,6 +21,8 @@ CORDON=${CORDON:-$BUILD/cordon}
 CORDON_KEEPER=${CORDON_KEEPER:-$BUILD/cordon-keeper}
 PROBE_DIR=$BUILD/tests/probe
 SANITIZED=$(grep -qs __asan_init "$CORDON" && echo yes)
+ROOM=1G
+[ -z "$SANITIZED" ] || ROOM=unlimited
 TEST_UID=${CORDON_TEST_UID:-1000}
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/test-XXXXXX") || exit 1
