@@ -105,6 +105,7 @@ struct entry {
 	int slots[64]; /* held paths */
 	int scratch;   /* made ahead, or -1 */
 	bool own_pids;
+	bool stays; /* the command starts on the reaper's core */
 	const struct plan_spare *spare; /* what was done ahead, or NULL */
 	/* where it failed */
 	int failed_op;
