@@ -36,7 +36,7 @@ struct cordon_engine;
 struct cordon_result;
 
 /* Why cordon itself failed. `code` is one of the words of the JSON interface: "usage", "config", "refused", "unsupported",
- * "not_found", "not_executable", "io", "memory", "internal". */
+ * "not_found", "not_executable", "io", "memory", "protocol", "internal". */
 struct cordon_error {
 	char code[32];
 	char message[512];
@@ -70,9 +70,9 @@ CORDON_API void cordon_engine_close(struct cordon_engine *engine);
 CORDON_API int cordon_run(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_result **result,
 			  struct cordon_error *error);
 
-/* The whole account as JSON (docs: cordon(1), JSON OUTPUT). Lives as long as the result. */
+/* The whole account as JSON (docs: cordon(1), OUTPUT). Lives as long as the result. */
 CORDON_API const char *cordon_result_json(const struct cordon_result *result);
-/* The exit status that `cordon run` would have: the command's own, 124, 126, 127, 137 or 128+n. */
+/* The exit status that `cordon run` would have: the command's own, 124, 125, 126, 127, 137 or 128+n. */
 CORDON_API int cordon_result_exit_status(const struct cordon_result *result);
 CORDON_API void cordon_result_free(struct cordon_result *result);
 

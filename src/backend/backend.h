@@ -22,7 +22,7 @@ struct backend_job {
 	const char *program; /* absolute path of what is executed */
 	const struct strv *argv;
 	const struct strv *env;   /* complete but for HOME and TMPDIR, which backends add */
-	const char *scratch_base; /* where the run's private directory is made: an absolute, resolved path */
+	const char *scratch_base; /* where a private directory is made, if it is one: an absolute, resolved path */
 	size_t named_fds;
 	struct path_memo *seen; /* what was looked at while the policy was resolved; may be NULL */
 };

@@ -1,4 +1,4 @@
-/* The deciding half of the spine: request → policy → verdict → plan. Changes nothing. */
+/* The deciding half of the spine: request → policy → verdict → plan. Changes nothing but cordon's own directories. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	struct path_memo seen = { 0 };
 	TRY(flags_layer(request, &flags, e));
 	TRY(resolve_policy(engine, request, &flags, &seen, &d, e));
-	TRY(own_files_deny(&d.policy, &request->profiles, &seen, e));
+	TRY(own_files_deny(engine, request, &d.policy, &seen, e));
 	if (!request->guard_off)
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {

@@ -61,7 +61,8 @@ enum event_kind { EVENT_CREATED, EVENT_STARTED, EVENT_KILLED, EVENT_COMPLETED, E
 void event_write(const struct run *run, enum event_kind kind, enum kill_reason reason);
 
 /* own_files.c */
-int own_files_deny(struct policy *policy, const struct strv *profiles, struct path_memo *seen, struct err *e);
+int own_files_deny(const struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,
+		   struct err *e);
 
 /* decide.c */
 int decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, const char *id,

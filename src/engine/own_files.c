@@ -1,6 +1,6 @@
 /* cordon's own files are nobody's to write: a run that could change the user's policy would widen every run after it. So they
- * are denied in every policy, and where they lie inside of what a run may write they are made first, since a path that is not
- * there cannot be held. */
+ * are denied in every policy, and where they lie inside of what a run may write they are made before a plan is, since a path
+ * that is not there cannot be held. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +77,12 @@ static int deny_file(struct policy *policy, const char *name, struct path_memo *
 		       : 0;
 }
 
-static int deny_deciding_files(struct policy *policy, const struct strv *profiles, struct path_memo *seen, struct err *e)
+static int deny_deciding_files(const struct engine *engine, const struct strv *profiles, struct policy *policy,
+			       struct path_memo *seen, struct err *e)
 {
+	/* The administrator's ceiling lies in /etc, which root's runs may be given. */
+	if (access(engine->admin_file, F_OK) == 0)
+		TRY(deny_file(policy, engine->admin_file, seen, e));
 	for (size_t i = 0; i < profiles->n; i++) {
 		autoclean(free_done) char *absolute = NULL;
 		const char *name = profiles->v[i];
@@ -95,9 +99,10 @@ static int deny_deciding_files(struct policy *policy, const struct strv *profile
 	return 0;
 }
 
-int own_files_deny(struct policy *policy, const struct strv *profiles, struct path_memo *seen, struct err *e)
+int own_files_deny(const struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,
+		   struct err *e)
 {
-	TRY(deny_deciding_files(policy, profiles, seen, e));
+	TRY(deny_deciding_files(engine, &request->profiles, policy, seen, e));
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		autoclean(free_done) char *place = own_place(i);
 		autoclean(free_done) char *resolved = NULL;
@@ -112,7 +117,7 @@ int own_files_deny(struct policy *policy, const struct strv *profiles, struct pa
 		if (!writable && !is_within_any(resolved, &policy->read_paths))
 			continue;
 		struct stat st;
-		if (writable && lstat(resolved, &st) < 0)
+		if (!request->judge_only && writable && lstat(resolved, &st) < 0)
 			TRY(make_directories(resolved, e));
 		if (!is_within_any(resolved, &policy->denied_paths) && strv_add(&policy->denied_paths, resolved) < 0)
 			return err_nomem(e);

@@ -7,9 +7,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/scope.h"
@@ -221,6 +224,42 @@ static void what_cannot_be_held_is_refused(void **state)
 	assert_true(e.hint[0]);
 }
 
+/* Files that decide about runs are kept from runs, whoever owns the directory. */
+static void the_ceiling_is_denied_to_the_run(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/test-engine-XXXXXX", file[64];
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof file, "%s/policy.json", dir);
+	const struct engine_options options = { .keeper_path = "/nonexistent-keeper", .admin_file = file };
+	for (int there = 0; there < 2; there++) {
+		autoclean(engine_close) struct engine *engine = NULL;
+		autoclean(request_done) struct request request;
+		autoclean(decision_done) struct decision d = { 0 };
+		struct err e = { 0 };
+		ASK(&request, "true");
+		request.flags.working_directory = strdup(dir);
+		request.flags.set = POLICY_BIT(FIELD_CWD);
+		request.judge_only = true;
+		if (there) {
+			int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+			assert_int_equal(write(fd, "{}", 2), 2);
+			close(fd);
+		}
+		assert_int_equal(engine_open(&options, &engine, &e), 0);
+		int decided = engine_decide(engine, &request, &host, &d, &e);
+		if (there && geteuid() != 0) { /* it must belong to root */
+			assert_int_equal(e.code, ERR_REFUSED);
+			continue;
+		}
+		if (decided < 0)
+			fail_msg("%s", e.message);
+		assert_int_equal(strv_has(&d.policy.denied_paths, file), there);
+	}
+	unlink(file);
+	rmdir(dir);
+}
+
 /* ---- starts that do not get far ---- */
 
 static void nothing_starts_without_a_command(void **state)
@@ -281,9 +320,9 @@ int main(void)
 		cmocka_unit_test(every_end_has_its_status),         cmocka_unit_test(a_failure_is_a_whole_object),
 		cmocka_unit_test(a_hint_that_is_missing_is_null),   cmocka_unit_test(a_refused_command_gives_a_verdict),
 		cmocka_unit_test(an_allowed_command_gives_a_plan),  cmocka_unit_test(a_judge_makes_no_plan),
-		cmocka_unit_test(what_cannot_be_held_is_refused),   cmocka_unit_test(nothing_starts_without_a_command),
-		cmocka_unit_test(a_refused_command_does_not_start), cmocka_unit_test(without_a_keeper_nothing_starts),
-		cmocka_unit_test(what_is_empty_can_be_done_with),
+		cmocka_unit_test(what_cannot_be_held_is_refused),   cmocka_unit_test(the_ceiling_is_denied_to_the_run),
+		cmocka_unit_test(nothing_starts_without_a_command), cmocka_unit_test(a_refused_command_does_not_start),
+		cmocka_unit_test(without_a_keeper_nothing_starts),  cmocka_unit_test(what_is_empty_can_be_done_with),
 	};
 	return cmocka_run_group_tests(tests, open_engine, close_engine);
 }

@@ -84,7 +84,7 @@ int native_claim_limits(struct native *n)
 			       : "the keeper's meter",
 		  STRENGTH_POLLED },
 		{ LIMIT_FILE_DESCRIPTORS, "RLIMIT_NOFILE", STRENGTH_KERNEL },
-		{ LIMIT_OUTPUT_BYTES, "counted by the keeper, stdout and stderr together", STRENGTH_SUPERVISOR },
+		{ LIMIT_OUTPUT_BYTES, "the keeper's counter: stdout and stderr together", STRENGTH_SUPERVISOR },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		int64_t value = n->job->policy->limits[rows[i].limit];

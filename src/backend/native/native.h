@@ -28,7 +28,7 @@ struct native {
 	bool namespaces;               /* pid and mount namespaces of its own */
 	bool list_root;                /* "/" was granted piece by piece; it may still be listed */
 	bool own_count;                /* a user namespace of its own, hence a process count of its own */
-	const char *scratch;           /* private directory with home and tmp in it */
+	const char *scratch;           /* where home and tmp are: a mount, or a private directory */
 	bool scratch_mount;            /* it is a memory file system of the run's own, not a directory on the host */
 	struct strv grants_read;       /* what is left of the policy's lists after denied paths were taken out */
 	struct strv grants_write;
