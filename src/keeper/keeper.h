@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "plan/spare.h"
+#include "wire/frame.h"
 
 /* Serve one host on `socket` until it closes it. Never returns. */
 _Noreturn void keeper_main(int socket);
@@ -27,7 +28,10 @@ _Noreturn void keeper_main(int socket);
  * descriptor for at most keeper_wait_ms() (-1: no limit), then let it take a step; or let the step itself wait that long. Closing it ends all
  * runs and returns when nothing of them is left. */
 struct keeper;
-int keeper_open(int socket, struct keeper **ret);
+/* What it would say through its socket; the frame is the keeper's. Not to be answered from inside of the call. */
+typedef void (*keeper_listener)(void *context, const struct wire_frame *frame);
+int keeper_open(keeper_listener listener, void *context, struct keeper **ret);
+int keeper_tell(struct keeper *k, struct wire_frame *frame); /* what a host would send; taken */
 int keeper_fd(const struct keeper *k);
 int keeper_wait_ms(const struct keeper *k);
 int keeper_step(struct keeper *k, int wait_ms); /* -EINTR: a signal ended the wait */

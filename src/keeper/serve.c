@@ -20,7 +20,9 @@
 #include "wire/frame.h"
 
 struct keeper {
-	int host;
+	int host; /* -1: we live in its process */
+	keeper_listener listener;
+	void *listener_context;
 	int epoll;
 	struct run *runs[KEEPER_MAX_RUNS];
 	size_t count;
@@ -70,8 +72,16 @@ static void watch_stream(struct run *run, int which)
 }
 
 /* ---- what the host is told ---- */
-static void say(struct run *run, enum wire_type type, const struct wire_writer *payload)
+static void say(struct run *run, enum wire_type type, struct wire_writer *payload)
 {
+	struct wire_frame frame;
+	struct keeper *k = run->keeper;
+	if (k->listener && !k->host_gone && wire_frame_make(type, payload, NULL, 0, &frame) == 0) {
+		k->listener(k->listener_context, &frame);
+		wire_frame_done(&frame);
+	}
+	if (k->listener)
+		return;
 	/* A host that does not read is stuck or gone. It is our only client: without it there is nothing to keep, and a
 	 * lost message would leave it waiting for ever. */
 	if (!run->keeper->host_gone && wire_send(run->keeper->host, type, payload, NULL, 0) < 0)
@@ -212,6 +222,16 @@ static void on_prepare(struct keeper *k, const struct wire_frame *frame)
 		keeper_make_spare(&k->spare, &kind);
 }
 
+static void on_frame(struct keeper *k, struct wire_frame *frame)
+{
+	if (frame->type == WIRE_START)
+		on_start(k, frame);
+	else if (frame->type == WIRE_PREPARE)
+		on_prepare(k, frame);
+	else if (frame->type == WIRE_CANCEL)
+		cancel(k, frame);
+}
+
 static void on_host(struct keeper *k)
 {
 	autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
@@ -220,12 +240,8 @@ static void on_host(struct keeper *k)
 		return;
 	if (got <= 0)
 		k->host_gone = true;
-	else if (frame.type == WIRE_START)
-		on_start(k, &frame);
-	else if (frame.type == WIRE_PREPARE)
-		on_prepare(k, &frame);
-	else if (frame.type == WIRE_CANCEL)
-		cancel(k, &frame);
+	else
+		on_frame(k, &frame);
 }
 
 /* ---- what a run says ---- */
@@ -402,7 +418,8 @@ static int wait_and_serve(struct keeper *k, int wait_ms)
 static void finish_all(struct keeper *k)
 {
 	k->host_gone = true;
-	epoll_ctl(k->epoll, EPOLL_CTL_DEL, k->host, NULL);
+	if (k->host >= 0)
+		epoll_ctl(k->epoll, EPOLL_CTL_DEL, k->host, NULL);
 	keeper_drop_spare(&k->spare);
 	end_all(k);
 	while (k->count > 0)
@@ -416,7 +433,7 @@ static int init(struct keeper *k, int socket)
 	if (k->epoll < 0)
 		return -errno;
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a killed reaper leaves comes to us */
-	return watch(k, socket, EPOLLIN, tag(NULL, SOURCE_HOST));
+	return socket < 0 ? 0 : watch(k, socket, EPOLLIN, tag(NULL, SOURCE_HOST));
 }
 
 /* ---- a process of its own ---- */
@@ -445,12 +462,14 @@ _Noreturn void keeper_main(int socket)
 }
 
 /* ---- inside of its host ---- */
-int keeper_open(int socket, struct keeper **ret)
+int keeper_open(keeper_listener listener, void *context, struct keeper **ret)
 {
 	struct keeper *k = calloc(1, sizeof *k);
 	if (!k)
 		return -ENOMEM;
-	int result = init(k, socket);
+	k->listener = listener;
+	k->listener_context = context;
+	int result = init(k, -1);
 	if (result < 0) {
 		fd_done(&k->epoll);
 		free(k);
@@ -458,6 +477,13 @@ int keeper_open(int socket, struct keeper **ret)
 	}
 	*ret = k;
 	return 0;
+}
+
+int keeper_tell(struct keeper *k, struct wire_frame *frame)
+{
+	on_frame(k, frame);
+	wire_frame_done(frame);
+	return k->host_gone ? -ENOMEM : 0;
 }
 
 void keeper_adopt(struct keeper *k, const struct keeper_spare *spare)

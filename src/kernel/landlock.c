@@ -94,18 +94,22 @@ int landlock_create(struct landlock_rights handled)
 	return RAW(landlock_create_ruleset, &handled, sizeof handled, 0);
 }
 
+static int add_rule(int ruleset, int fd, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
+	return access ? RAW(landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) : -EINVAL;
+}
+
+/* Most paths are directories. The kernel refuses rights that a file cannot have: only then is it looked at. */
 int landlock_add_path(int ruleset, const char *path, uint64_t access)
 {
 	int fd = raw_open_no_links(AT_FDCWD, path, O_PATH);
 	if (fd < 0)
 		return fd;
 	struct stat st;
-	int result = RAW(newfstatat, fd, "", &st, AT_EMPTY_PATH);
-	if (result == 0 && !S_ISDIR(st.st_mode))
-		access &= fs_rights(INT32_MAX, LL_FILE);
-	struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
-	if (result == 0)
-		result = access ? RAW(landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) : -EINVAL;
+	int result = add_rule(ruleset, fd, access);
+	if (result == -EINVAL && RAW(newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 && !S_ISDIR(st.st_mode))
+		result = add_rule(ruleset, fd, access & fs_rights(INT32_MAX, LL_FILE));
 	raw_close(&fd);
 	return result;
 }

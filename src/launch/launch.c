@@ -28,7 +28,7 @@ struct launch {
 
 struct launcher {
 	struct launcher_options options;
-	int socket; /* -1: no keeper */
+	int socket; /* to the keeper's process; -1: none */
 	int pid;
 	struct keeper *inside; /* or NULL */
 	uint64_t last_number;
@@ -97,22 +97,28 @@ static int start_program(struct launcher *l, int socket, struct err *e)
 	return 0;
 }
 
+static void on_heard(void *context, const struct wire_frame *frame);
+
+static bool has_keeper(const struct launcher *l)
+{
+	return l->inside || l->socket >= 0;
+}
+
 static int start_keeper(struct launcher *l, struct err *e)
 {
+	if (has_keeper(l))
+		return 0;
+	if (l->options.inside) {
+		int opened = l->options.inside->open(on_heard, l, &l->inside);
+		return opened < 0 ? err_set(e, ERR_IO, -opened, "keeper", "cannot open a keeper") : 0;
+	}
 	int pair[2];
 	int made = wire_pair(pair);
 	if (made < 0)
 		return err_set(e, ERR_IO, -made, "keeper", "cannot make a socket pair");
 	autoclean(fd_done) int ours = pair[0];
 	autoclean(fd_done) int theirs = pair[1];
-	if (l->options.inside) {
-		int opened = l->options.inside->open(theirs, &l->inside);
-		if (opened < 0)
-			return err_set(e, ERR_IO, -opened, "keeper", "cannot open a keeper");
-		(void)TAKE_FD(theirs);
-	} else {
-		TRY(start_program(l, theirs, e));
-	}
+	TRY(start_program(l, theirs, e));
 	l->socket = TAKE_FD(ours);
 	return 0;
 }
@@ -120,13 +126,11 @@ static int start_keeper(struct launcher *l, struct err *e)
 /* Close our end; the keeper then kills and cleans what is left, and goes. */
 static void let_go(struct launcher *l)
 {
+	if (l->inside)
+		l->options.inside->close(&l->inside);
 	if (l->socket < 0)
 		return;
 	fd_done(&l->socket);
-	if (l->inside) {
-		l->options.inside->close(&l->inside);
-		return;
-	}
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
@@ -138,6 +142,15 @@ void launcher_close(struct launcher **l)
 	let_go(*l);
 	free(*l);
 	*l = NULL;
+}
+
+static int tell(struct launcher *l, enum wire_type type, struct wire_writer *w, const int *fds, size_t fd_count)
+{
+	struct wire_frame frame;
+	if (!l->inside)
+		return wire_send(l->socket, type, w, fds, fd_count);
+	TRY(wire_frame_make(type, w, fds, fd_count, &frame));
+	return l->options.inside->tell(l->inside, &frame);
 }
 
 static int send_start(struct launcher *l, const struct launch *run, const struct plan *plan, const struct launch_fds *fds)
@@ -154,7 +167,7 @@ static int send_start(struct launcher *l, const struct launch *run, const struct
 		all[1 + i] = fds->output[i] >= 0 ? fds->output[i] : run->captured[i];
 	for (size_t i = 0; i < fds->named_count; i++)
 		all[3 + i] = fds->named[i];
-	int sent = wire_send(l->socket, WIRE_START, &w, all, 3 + fds->named_count);
+	int sent = tell(l, WIRE_START, &w, all, 3 + fds->named_count);
 	buf_done(&w.out);
 	return sent;
 }
@@ -183,22 +196,22 @@ static void launch_free(struct launch *run)
 int launch_start(struct launcher *l, const struct plan *plan, const struct launch_fds *fds, launch_listener listener, void *context,
 		 struct launch **ret, struct err *e)
 {
-	if (l->socket < 0)
-		TRY(start_keeper(l, e));
+	TRY(start_keeper(l, e));
 	struct launch *run = calloc(1, sizeof *run);
 	if (!run)
 		return err_nomem(e);
 	*run = (struct launch){ .launcher = l, .number = ++l->last_number, .captured = { -1, -1 }, .listener = listener };
 	run->context = context;
+	run->next = l->runs;
+	l->runs = run; /* before it is told: a keeper inside may answer at once */
 	int result = open_captures(run, fds);
 	if (result == 0)
 		result = send_start(l, run, plan, fds);
 	if (result < 0) {
+		l->runs = run->next;
 		launch_free(run);
 		return err_set(e, ERR_IO, -result, "keeper", "cannot hand the plan to the keeper");
 	}
-	run->next = l->runs;
-	l->runs = run;
 	*ret = run;
 	return 0;
 }
@@ -207,13 +220,11 @@ int launcher_prepare(struct launcher *l, const struct plan_spare *kind, struct e
 {
 	if (l->options.inside && l->options.inside->has_spare)
 		return 0;
-	if (l->socket < 0)
-		TRY(start_keeper(l, e));
+	TRY(start_keeper(l, e));
 	struct wire_writer w = { BUF_MAX(64) };
 	plan_spare_put(&w, kind);
-	int sent = wire_send(l->socket, WIRE_PREPARE, &w, NULL, 0);
+	int sent = tell(l, WIRE_PREPARE, &w, NULL, 0);
 	buf_done(&w.out);
-	launcher_dispatch(l); /* a keeper inside of the host does nothing unless it is let */
 	return sent;
 }
 
@@ -282,8 +293,9 @@ static struct launch *find(struct launcher *l, uint64_t number)
 	return NULL;
 }
 
-static void on_frame(struct launcher *l, const struct wire_frame *frame)
+static void on_heard(void *context, const struct wire_frame *frame)
 {
+	struct launcher *l = context;
 	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
 	if (frame->type == WIRE_ENDED) {
 		struct wire_ended ended;
@@ -324,7 +336,7 @@ static int take_frames(struct launcher *l)
 			on_loss(l);
 			return 0;
 		}
-		on_frame(l, &frame);
+		on_heard(l, &frame);
 	}
 	return 0;
 }
@@ -356,11 +368,11 @@ int launcher_wait_ms(const struct launcher *l)
 
 int launch_cancel(struct launch *run)
 {
-	if (run->over || run->launcher->socket < 0)
+	if (run->over || !has_keeper(run->launcher))
 		return 0;
 	struct wire_writer w = { BUF_MAX(16) };
 	wire_put_u64(&w, run->number);
-	int sent = wire_send(run->launcher->socket, WIRE_CANCEL, &w, NULL, 0);
+	int sent = tell(run->launcher, WIRE_CANCEL, &w, NULL, 0);
 	buf_done(&w.out);
 	return sent;
 }

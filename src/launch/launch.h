@@ -16,8 +16,10 @@ struct launcher;
 
 /* A keeper inside of the host (keeper/keeper.h), as functions, since this room does not look into that one. */
 struct keeper;
+struct wire_frame;
 struct keeper_inside {
-	int (*open)(int socket, struct keeper **ret);
+	int (*open)(void (*listener)(void *context, const struct wire_frame *frame), void *context, struct keeper **ret);
+	int (*tell)(struct keeper *k, struct wire_frame *frame);
 	int (*fd)(const struct keeper *k);
 	int (*wait_ms)(const struct keeper *k);
 	int (*step)(struct keeper *k, int wait_ms);

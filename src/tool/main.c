@@ -23,9 +23,9 @@ static void make_spare(void)
 		keeper_drop_spare(&spare);
 }
 
-static int open_with_spare(int socket, struct keeper **ret)
+static int open_with_spare(keeper_listener listener, void *context, struct keeper **ret)
 {
-	int result = keeper_open(socket, ret);
+	int result = keeper_open(listener, context, ret);
 	if (result == 0) {
 		keeper_adopt(*ret, &spare);
 		spare.pid = 0;
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0)
 		make_spare();
-	const struct keeper_inside inside = { open_with_spare, keeper_fd,    keeper_wait_ms,
+	const struct keeper_inside inside = { open_with_spare, keeper_tell, keeper_fd,		       keeper_wait_ms,
 					      keeper_step,     keeper_close, .has_spare = spare.pid > 0 };
 	int status = cli_main(argc, argv, &(struct cli_host){ .keeper = &inside });
 	keeper_drop_spare(&spare); /* help, or words that made no sense */

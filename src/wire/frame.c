@@ -34,6 +34,23 @@ int wire_pair(int ret[2])
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ret) < 0 ? -errno : 0;
 }
 
+int wire_frame_make(enum wire_type type, struct wire_writer *payload, const int *fds, size_t fd_count, struct wire_frame *ret)
+{
+	if (payload->out.bad || payload->out.size > WIRE_MAX_PAYLOAD || fd_count > WIRE_MAX_FDS)
+		return -EMSGSIZE;
+	autoclean(wire_frame_done) struct wire_frame f = { .type = type };
+	for (; f.fd_count < fd_count; f.fd_count++) {
+		f.fds[f.fd_count] = fcntl(fds[f.fd_count], F_DUPFD_CLOEXEC, 3);
+		if (f.fds[f.fd_count] < 0)
+			return -errno;
+	}
+	f.payload = payload->out;
+	payload->out = (struct buf){ .max = payload->out.max };
+	*ret = f;
+	f = (struct wire_frame){ 0 };
+	return 0;
+}
+
 static int sealed_copy(const struct buf *payload)
 {
 	autoclean(fd_done) int fd = memfd_create("cordon-frame", MFD_CLOEXEC | MFD_ALLOW_SEALING);

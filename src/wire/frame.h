@@ -25,6 +25,9 @@ void wire_frame_done(struct wire_frame *f);
 /* A connected pair; [0] is the host's end. */
 int wire_pair(int ret[2]);
 
+/* A frame for a peer in the same process: what the socket would have made of it. Takes the payload, copies the descriptors. */
+int wire_frame_make(enum wire_type type, struct wire_writer *payload, const int *fds, size_t fd_count, struct wire_frame *ret);
+
 int wire_send(int socket, enum wire_type type, const struct wire_writer *payload, const int *fds, size_t fd_count);
 
 /* 1: a frame; 0: the peer is gone; -EAGAIN: nothing there now; -EPROTO: not a frame that `from` may send. */

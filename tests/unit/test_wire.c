@@ -158,6 +158,32 @@ static void a_side_may_say_only_its_own_messages(void **state)
 	close(pair[1]);
 }
 
+/* Between two in one process no socket copies anything: the payload moves, the descriptors are the frame's own. */
+static void a_frame_without_a_socket(void **state)
+{
+	(void)state;
+	struct wire_writer w = { BUF_MAX(64) };
+	wire_put_u32(&w, 7);
+	int ends[2], none[WIRE_MAX_FDS + 1] = { 0 };
+	assert_int_equal(pipe(ends), 0);
+	struct wire_frame frame;
+	assert_int_equal(wire_frame_make(WIRE_START, &w, (int[]){ ends[0], -1 }, 2, &frame), -EBADF);
+	assert_int_equal(wire_frame_make(WIRE_START, &w, none, WIRE_MAX_FDS + 1, &frame), -EMSGSIZE);
+	assert_int_equal(w.out.size, 4); /* a refusal takes nothing */
+	assert_int_equal(wire_frame_make(WIRE_START, &w, ends, 2, &frame), 0);
+	assert_int_equal(w.out.size, 0);
+	assert_int_equal(frame.type, WIRE_START);
+	assert_int_equal(frame.fd_count, 2);
+	assert_int_equal(fcntl(frame.fds[1], F_GETFD), FD_CLOEXEC);
+	struct wire_reader r = { frame.payload.data, frame.payload.data + frame.payload.size, false };
+	assert_int_equal(wire_get_u32(&r), 7);
+	wire_frame_done(&frame);
+	buf_done(&w.out);
+	assert_int_equal(write(ends[1], "x", 1), 1); /* the caller's are still open */
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +193,7 @@ int main(void)
 		cmocka_unit_test(a_count_that_cannot_be_is_bad),
 		cmocka_unit_test(frames_carry_large_payloads_and_descriptors),
 		cmocka_unit_test(a_side_may_say_only_its_own_messages),
+		cmocka_unit_test(a_frame_without_a_socket),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
