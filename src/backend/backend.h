@@ -40,6 +40,3 @@ int backend_compile(const struct backend_job *job, struct plan *ret, struct err 
 
 /* What runs at process level will want ready on such a host; false: nothing. */
 bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret);
-
-/* The rows, for doctor and explain; NULL past the end. */
-const struct backend *backend_at(size_t index);

@@ -16,11 +16,6 @@ static const struct backend backends[] = {
 	{ "wasm", LEVEL_WASM, NULL, "this version has no wasm level", "use --isolation process" },
 };
 
-const struct backend *backend_at(size_t index)
-{
-	return index < COUNT_OF(backends) ? &backends[index] : NULL;
-}
-
 bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret)
 {
 	return native_spare(facts, ret);

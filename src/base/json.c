@@ -17,7 +17,6 @@
 #undef json_object
 #undef json_string
 #undef json_is_null
-#undef json_is_string
 #undef json_is_array
 #undef json_is_object
 
@@ -261,11 +260,6 @@ bool json_present(const struct json_at *at)
 bool json_is_null(const struct json_at *at)
 {
 	return readable(at) && has_type(at, JSON_NULL);
-}
-
-bool json_is_string(const struct json_at *at)
-{
-	return readable(at) && has_type(at, JSON_STRING);
 }
 
 bool json_is_array(const struct json_at *at)

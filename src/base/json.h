@@ -54,7 +54,6 @@ bool json_strings(const struct json_at *at, struct strv *ret);                  
 /* For objects with free keys (environment) and arrays: the i-th member, false past the end. Key is NULL for arrays. */
 size_t json_count(const struct json_at *at);
 bool json_each(const struct json_at *at, size_t index, const char **ret_key, struct json_at *ret);
-bool json_is_string(const struct json_at *at);
 bool json_is_array(const struct json_at *at);
 bool json_is_object(const struct json_at *at);
 

@@ -67,16 +67,6 @@ bool strv_has(const struct strv *s, const char *text)
 	return false;
 }
 
-bool strv_equal(const struct strv *a, const struct strv *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (!str_equal(a->v[i], b->v[i]))
-			return false;
-	return true;
-}
-
 void strv_remove(struct strv *s, size_t index)
 {
 	free(s->v[index]);

@@ -17,7 +17,6 @@ int strv_add_format(struct strv *s, const char *format, ...) __attribute__((form
 int strv_copy(const struct strv *from, struct strv *ret); /* ret is overwritten: it must be empty */
 int strv_append(struct strv *s, const struct strv *more);
 bool strv_has(const struct strv *s, const char *text);
-bool strv_equal(const struct strv *a, const struct strv *b);
 void strv_remove(struct strv *s, size_t index);
 void strv_sort_unique(struct strv *s);
 void strv_done(struct strv *s);

@@ -46,9 +46,12 @@ void words_skip_blanks(struct parser *p)
 	p->at = newline ? (size_t)(newline - p->text) : p->end;
 }
 
+static int command(struct parser *p);
+
 /* ---- reserved words ---- */
 
-bool words_at(const struct parser *p, const char *word)
+/* A reserved word stands here. */
+static bool at_word(const struct parser *p, const char *word)
 {
 	size_t length = strlen(word);
 	return length <= p->end - p->at && strncmp(p->text + p->at, word, length) == 0 && words_is_meta(words_peek(p, length));
@@ -56,7 +59,7 @@ bool words_at(const struct parser *p, const char *word)
 
 bool words_take(struct parser *p, const char *word)
 {
-	if (!words_at(p, word))
+	if (!at_word(p, word))
 		return false;
 	p->at += strlen(word);
 	return true;
@@ -65,7 +68,7 @@ bool words_take(struct parser *p, const char *word)
 static bool at_any(const struct parser *p, const char *const words[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (words_at(p, words[i]))
+		if (at_word(p, words[i]))
 			return true;
 	return false;
 }
@@ -76,7 +79,8 @@ static bool at_stop_word(const struct parser *p)
 	return at_any(p, stops, COUNT_OF(stops));
 }
 
-bool words_at_opener(const struct parser *p)
+/* Of a compound command. */
+static bool at_opener(const struct parser *p)
 {
 	static const char *const openers[] = { "{", "if", "while", "until", "for", "select", "case", "function", "[[" };
 	return words_peek(p, 0) == '(' || at_any(p, openers, COUNT_OF(openers));
@@ -117,12 +121,12 @@ int words_function_body(struct parser *p, const char *name)
 {
 	size_t from = p->out->count;
 	TRY(words_skip_newlines(p));
-	if (!words_at_opener(p))
+	if (!at_opener(p))
 		return words_fail(p, "a function has no body");
 	if (strv_add(&p->out->functions, name) < 0)
 		return err_nomem(p->e);
 	TRY(words_enter(p));
-	TRY(words_command(p));
+	TRY(command(p));
 	p->depth--;
 	find_fork_bomb(p, name, from);
 	return 0;
@@ -206,7 +210,7 @@ static int trailing_redirections(struct parser *p)
 	return c.redirect_count || c.input_count || c.here ? words_add_command(p, &c) : 0;
 }
 
-int words_command(struct parser *p)
+static int command(struct parser *p)
 {
 	words_skip_blanks(p);
 	if (at_stop_word(p))
@@ -214,10 +218,10 @@ int words_command(struct parser *p)
 	struct parser ahead = *p;
 	if (words_take(&ahead, "coproc")) {
 		words_skip_blanks(&ahead);
-		if (words_at_opener(&ahead))
+		if (at_opener(&ahead))
 			p->at = ahead.at;
 	}
-	if (!words_at_opener(p))
+	if (!at_opener(p))
 		return simple(p);
 	TRY(words_compound(p));
 	return trailing_redirections(p);
@@ -250,7 +254,7 @@ static bool at_stop(const struct parser *p, enum stop stop)
 	case STOP_PAREN:
 		return c == ')';
 	case STOP_CASE:
-		return words_at(p, "esac") || (c == ';' && (words_peek(p, 1) == ';' || words_peek(p, 1) == '&'));
+		return at_word(p, "esac") || (c == ';' && (words_peek(p, 1) == ';' || words_peek(p, 1) == '&'));
 	case STOP_WORD:
 		break;
 	}
@@ -282,7 +286,7 @@ static void skip_pipeline_words(struct parser *p)
 		words_skip_blanks(&ahead);
 		if (words_take(&ahead, "-p"))
 			words_skip_blanks(&ahead);
-		if (!words_at_opener(&ahead) && !words_at(&ahead, "!") && !words_at(&ahead, "time"))
+		if (!at_opener(&ahead) && !at_word(&ahead, "!") && !at_word(&ahead, "time"))
 			return;
 		p->at = ahead.at;
 	}
@@ -292,7 +296,7 @@ static int pipeline(struct parser *p)
 {
 	size_t from = p->out->count;
 	skip_pipeline_words(p);
-	TRY(words_command(p));
+	TRY(command(p));
 	for (;;) {
 		words_skip_blanks(p);
 		if (words_peek(p, 0) != '|' || words_peek(p, 1) == '|')
@@ -301,7 +305,7 @@ static int pipeline(struct parser *p)
 		TRY(words_skip_newlines(p));
 		size_t element = p->out->count;
 		skip_pipeline_words(p);
-		TRY(words_command(p));
+		TRY(command(p));
 		mark_pipe(p, from, element);
 	}
 }

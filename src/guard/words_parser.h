@@ -37,12 +37,9 @@ int words_enter(struct parser *p);                  /* one level deeper, or fail
 enum stop { STOP_END, STOP_PAREN, STOP_WORD, STOP_CASE };
 
 int words_list(struct parser *p, enum stop stop);
-int words_command_list(struct parser *p, char closer); /* of a substitution, with its closer */
-int words_command(struct parser *p);
+int words_command_list(struct parser *p, char closer);       /* of a substitution, with its closer */
 int words_function_body(struct parser *p, const char *name); /* behind the name and its parentheses */
-bool words_at(const struct parser *p, const char *word);     /* a reserved word stands here */
 bool words_take(struct parser *p, const char *word);
-bool words_at_opener(const struct parser *p); /* of a compound command */
 void words_skip_blanks(struct parser *p);
 static inline char words_peek(const struct parser *p, size_t ahead)
 {

@@ -52,7 +52,8 @@ static _Noreturn void child_main(probe_deed *deed, const struct probe_ground *gr
 	raw_exit(0);
 }
 
-int probe_in_child(probe_deed *deed, const struct probe_ground *ground, struct probe_result *r)
+/* Run `deed` in a child: 0 and the answer in *r, which the child shares, or -errno. It has a few seconds. */
+static int in_child(probe_deed *deed, const struct probe_ground *ground, struct probe_result *r)
 {
 	struct probe_result *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
@@ -190,7 +191,7 @@ void kernel_probe_quick(struct kernel_facts *ret)
 static bool works(probe_deed *deed, const struct probe_ground *ground)
 {
 	struct probe_result result = { 0 };
-	return probe_in_child(deed, ground, &result) == 0 && result.state == PROBE_WORKS;
+	return in_child(deed, ground, &result) == 0 && result.state == PROBE_WORKS;
 }
 
 void kernel_probe_all(struct kernel_facts *ret)
@@ -213,7 +214,7 @@ size_t kernel_probe_report(struct probe_result ret[PROBE_MOST])
 	make_ground(&ground);
 	for (size_t i = 0; i < COUNT_OF(probes); i++) {
 		ret[i] = (struct probe_result){ .name = probes[i].name, .holds = probes[i].holds };
-		int result = probe_in_child(probes[i].deed, &ground, &ret[i]);
+		int result = in_child(probes[i].deed, &ground, &ret[i]);
 		if (result < 0)
 			probe_absent(&ret[i], -result, "start a process for it");
 	}

@@ -44,9 +44,8 @@ void probe_explain(struct probe_result *r, int errnum);
 int probe_sleeper(void);
 void probe_end(int pid);
 
-/* Run `deed` in a child: 0 and the answer in *r, which the child shares, or -errno. It has a few seconds. */
+/* What a probe does, in a child of its own. */
 typedef void probe_deed(const struct probe_ground *ground, struct probe_result *r);
-int probe_in_child(probe_deed *deed, const struct probe_ground *ground, struct probe_result *r);
 
 /* New namespaces, with a user namespace where needed, mounts private. 0 or -errno. */
 int probe_enter(int flags);

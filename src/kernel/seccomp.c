@@ -52,18 +52,6 @@ const struct seccomp_program *seccomp_builtin(enum seccomp_builtin which)
 	return seccomp_builtin_for(which, NATIVE);
 }
 
-int seccomp_builtin_find(const char *name, enum seccomp_builtin *ret)
-{
-	static const char *const names[] = { [SECCOMP_BUILTIN_DEFAULT] = "default", [SECCOMP_BUILTIN_STRICT] = "strict" };
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		if (str_equal(name, names[i])) {
-			*ret = (enum seccomp_builtin)i;
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
 int seccomp_patch_program(struct sock_filter *copy, const struct seccomp_program *program, enum seccomp_patch point,
 			  enum seccomp_verdict verdict)
 {
@@ -85,11 +73,6 @@ int seccomp_patch(struct sock_filter *copy, enum seccomp_builtin which, enum sec
 	return seccomp_patch_program(copy, seccomp_builtin(which), point, verdict);
 }
 
-int seccomp_patch_errno(enum seccomp_patch point)
-{
-	return points[point].errnum;
-}
-
 int seccomp_install(const struct sock_filter *insns, size_t count, unsigned flags)
 {
 	if (count == 0 || count > BPF_MAXINSNS)
@@ -103,20 +86,6 @@ int seccomp_install(const struct sock_filter *insns, size_t count, unsigned flag
 const struct seccomp_row *seccomp_row_at(size_t index)
 {
 	return index < COUNT_OF(rows) ? &rows[index] : NULL;
-}
-
-const struct seccomp_row *seccomp_row(int number)
-{
-	for (size_t i = 0; number >= 0 && i < COUNT_OF(rows); i++)
-		if (rows[i].number[NATIVE] == number)
-			return &rows[i];
-	return NULL;
-}
-
-const char *seccomp_syscall_name(int number)
-{
-	const struct seccomp_row *row = seccomp_row(number);
-	return row ? row->name : NULL;
 }
 
 int seccomp_syscall_number(const char *name)

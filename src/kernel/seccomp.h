@@ -48,16 +48,10 @@ struct seccomp_row {
 const struct seccomp_program *seccomp_builtin(enum seccomp_builtin which);
 const struct seccomp_program *seccomp_builtin_for(enum seccomp_builtin which, enum seccomp_arch arch);
 
-/* "default" or "strict": 0, else -ENOENT. */
-int seccomp_builtin_find(const char *name, enum seccomp_builtin *ret);
-
 /* -EOPNOTSUPP when the filter has no such point (strict makes no sockets at all), -EPERM when it is one that never opens. */
 int seccomp_patch(struct sock_filter *copy, enum seccomp_builtin which, enum seccomp_patch point, enum seccomp_verdict verdict);
 int seccomp_patch_program(struct sock_filter *copy, const struct seccomp_program *program, enum seccomp_patch point,
 			  enum seccomp_verdict verdict);
-
-/* The errno with which a point refuses: what a listener answers. */
-int seccomp_patch_errno(enum seccomp_patch point);
 
 /* Install for the calling thread; no_new_privs must be set. Makes one system call and nothing else, so it may run between
  * fork and exec. Returns 0, the listener's descriptor (CLOEXEC) with SECCOMP_WITH_LISTENER, or -errno (-EBUSY: somebody above
@@ -65,9 +59,6 @@ int seccomp_patch_errno(enum seccomp_patch point);
 #define SECCOMP_WITH_LISTENER (1U << 3) /* SECCOMP_FILTER_FLAG_NEW_LISTENER */
 int seccomp_install(const struct sock_filter *insns, size_t count, unsigned flags);
 
-/* By the native number: NULL when there is no row. */
-const struct seccomp_row *seccomp_row(int number);
-const char *seccomp_syscall_name(int number);
 /* The native number of a call, or -1. */
 int seccomp_syscall_number(const char *name);
 /* The rows in the order of the table: NULL past the end. */

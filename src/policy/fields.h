@@ -84,8 +84,7 @@ int env_set(struct strv *env, const char *pair);
 /* ---- host patterns (hosts.c) ---- */
 /* The pattern in its canonical spelling (lower case, shortest IPv6), or NULL with *ret_problem. The caller frees. */
 char *host_canonical(const char *pattern, const char **ret_problem);
-bool host_within(const char *a, const char *b); /* canonical patterns: does b match all that a matches? */
-int hosts_canonical(struct strv *hosts);        /* sorted and minimal */
+int hosts_canonical(struct strv *hosts); /* sorted and minimal */
 int hosts_meet(const struct strv *a, const struct strv *b, struct strv *ret);
 const char *hosts_excess(const struct strv *a, const struct strv *b); /* the first of a that b does not cover, or NULL */
 

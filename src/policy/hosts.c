@@ -102,7 +102,8 @@ static bool name_within(const char *a, size_t la, const char *b, size_t lb)
 	return b[0] == '*' && la > lb - 1 && memcmp(a + la - (lb - 1), b + 1, lb - 1) == 0;
 }
 
-bool host_within(const char *a, const char *b)
+/* Canonical patterns: does b match all that a matches? */
+static bool host_within(const char *a, const char *b)
 {
 	size_t la = host_length(a), lb = host_length(b);
 	return name_within(a, la, b, lb) && (!b[lb] || strcmp(a + la, b + lb) == 0);

@@ -81,12 +81,12 @@ static void test_strv(void **state)
 	assert_null(s.v[20]);
 	autoclean(strv_done) struct strv copy = { 0 };
 	assert_int_equal(strv_copy(&s, &copy), 0);
-	assert_true(strv_equal(&s, &copy));
+	for (size_t i = 0; i <= s.n; i++)
+		assert_true(i == s.n ? !copy.v[i] : strcmp(s.v[i], copy.v[i]) == 0);
 	strv_remove(&copy, 19);
 	strv_remove(&copy, 0);
 	assert_int_equal(copy.n, 18);
 	assert_null(copy.v[18]);
-	assert_false(strv_equal(&s, &copy));
 	assert_true(strv_has(&s, "01"));
 	assert_false(strv_has(&copy, "01"));
 	assert_int_equal(strv_add_take(&copy, NULL), -ENOMEM);
@@ -94,7 +94,7 @@ static void test_strv(void **state)
 	assert_int_equal(copy.n, 38);
 	struct strv nothing = { 0 }, more = { 0 };
 	assert_int_equal(strv_copy(&nothing, &more), 0);
-	assert_true(strv_equal(&nothing, &more));
+	assert_int_equal(more.n, 0);
 	strv_sort_unique(&more);
 }
 

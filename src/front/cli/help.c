@@ -9,7 +9,8 @@
 
 #define WIDTH 80
 
-void help_option_names(const struct option_row *row, struct buf *out)
+/* "-p, --profile NAME|FILE" */
+static void add_option_names(const struct option_row *row, struct buf *out)
 {
 	if (row->letter)
 		buf_add_format(out, "-%c, ", row->letter);
@@ -44,7 +45,7 @@ static void add_option(struct buf *out, const struct option_row *row)
 	enum { COLUMN = 28 };
 	autoclean(buf_done) struct buf names = BUF_MAX(256), text = BUF_MAX(1024);
 	buf_add_text(&names, row->letter ? "  " : "      ");
-	help_option_names(row, &names);
+	add_option_names(row, &names);
 	help_option_text(row, &text);
 	if (row->many)
 		buf_add_text(&text, " (may be repeated)");

@@ -11,5 +11,3 @@ int help_short_usage(void);
 
 /* The help of an option as one sentence, with what its value looks like and what bounds it. */
 void help_option_text(const struct option_row *row, struct buf *out);
-/* "-p, --profile NAME|FILE" */
-void help_option_names(const struct option_row *row, struct buf *out);
