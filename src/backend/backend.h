@@ -16,8 +16,8 @@
 struct backend_job {
 	const struct policy *policy; /* resolved */
 	const struct kernel_facts *facts;
-	const struct strv
-		*named_read; /* paths that the caller named one by one: brought into reach even if a larger grant holds them */
+	/* Paths that the caller named one by one: brought into reach even if a larger grant holds them. */
+	const struct strv *named_read;
 	const char *id;
 	const char *program; /* absolute path of what is executed */
 	const struct strv *argv;
@@ -25,14 +25,6 @@ struct backend_job {
 	const char *scratch_base; /* where a private directory is made, if it is one: an absolute, resolved path */
 	size_t named_fds;
 	struct path_memo *seen; /* what was looked at while the policy was resolved; may be NULL */
-};
-
-struct backend {
-	const char *name;
-	enum policy_level level;
-	int (*compile)(const struct backend_job *job, struct plan *ret, struct err *e);
-	const char *refusal; /* why there is no compile here */
-	const char *hint;
 };
 
 /* Choose by the policy's level, compile, check. */

@@ -5,6 +5,14 @@
 #include "backend/native/native.h"
 #include "base/scope.h"
 
+struct backend {
+	const char *name;
+	enum policy_level level;
+	int (*compile)(const struct backend_job *job, struct plan *ret, struct err *e);
+	const char *refusal; /* why there is no compile here */
+	const char *hint;
+};
+
 /* The best that a level has comes first. */
 static const struct backend backends[] = {
 	{ "native", LEVEL_PROCESS, native_process_compile, NULL, NULL },

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/scope.h"
-#include "base/str.h"
 
 int strv_add_take(struct strv *s, char *text)
 {

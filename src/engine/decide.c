@@ -1,6 +1,5 @@
 /* The deciding half of the spine: request → policy → verdict → plan. Changes nothing but cordon's own directories. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -8,7 +7,6 @@
 
 #include "backend/backend.h"
 #include "base/scope.h"
-#include "base/str.h"
 #include "engine/internal.h"
 #include "guard/words.h"
 

@@ -1,7 +1,6 @@
 /* Paths, as far as text alone can tell. */
 #include "guard/judge.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/path.h"

@@ -1,11 +1,9 @@
 /* The matchers of rules.def. Each is asked about one call of one of its programs. */
 #include "guard/judge.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/path.h"
-#include "base/scope.h"
 #include "base/str.h"
 
 /* Asked of every table for every program, so it is left to the two searches that the C library has in vector code. */

@@ -1,7 +1,6 @@
 /* What a call runs in its turn: programs behind wrappers, shell text behind -c and eval, code on stdin. */
 #include "guard/judge.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

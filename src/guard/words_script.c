@@ -1,11 +1,8 @@
 /* The growing script: every list has its end in words.h. */
 #include "guard/words_parser.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/scope.h"
 
 void words_word_done(struct word *w)
 {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/fd.h"
 #include "base/scope.h"

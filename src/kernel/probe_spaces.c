@@ -7,10 +7,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ipc.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/fd.h"

@@ -1,7 +1,6 @@
 /* A plan for people: what enforces each clause, then each step in order. */
 #include "plan/plan.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"

@@ -5,7 +5,6 @@
 
 #include "base/path.h"
 #include "base/scope.h"
-#include "base/str.h"
 
 enum action { ANY, TEST, BUILD };
 

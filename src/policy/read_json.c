@@ -1,7 +1,6 @@
 /* A policy file → a layer. The tables say which keys there are; this says how each kind is read. */
 #include "policy/fields.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

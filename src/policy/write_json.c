@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "base/scope.h"
-#include "base/str.h"
 
 /* ---- values ---- */
 

@@ -1,7 +1,6 @@
 /* Limits: what the kernel holds for each process, and what the keeper holds for the tree. */
 #include "backend/native/native.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
 

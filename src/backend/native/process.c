@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/scope.h"
-#include "base/str.h"
 
 int native_claim(struct native *n, enum policy_field field, const char *requested, const char *mechanism, enum strength strength)
 {

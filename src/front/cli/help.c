@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/scope.h"
-#include "base/str.h"
 #include "front/cli/print.h"
 
 #define WIDTH 80

@@ -1,7 +1,6 @@
 /* cordon __man: fills the generated parts of a man page. A line  .\" @NAME  in the template gives way to what the tables say. */
 #include "front/cli/args.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/fd.h"
