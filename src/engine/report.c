@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "base/str.h"
 #include "engine/internal.h"
@@ -25,9 +26,9 @@ int outcome_exit_status(const struct outcome *o)
 
 static void signal_name(int number, char out[24])
 {
-	const char *name = sigabbrev_np(number);
+	const char *name = names_signal(number);
 	if (name)
-		snprintf(out, 24, "SIG%s", name);
+		snprintf(out, 24, "%s", name);
 	else
 		snprintf(out, 24, "signal %d", number);
 }

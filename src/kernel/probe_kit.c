@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "kernel/caps.h"
 #include "kernel/ids.h"
@@ -24,7 +25,7 @@
 
 static const char *errno_name(int errnum)
 {
-	const char *name = strerrorname_np(errnum);
+	const char *name = names_errno(errnum);
 	return name ? name : "unknown error";
 }
 

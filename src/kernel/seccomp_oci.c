@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/scope.h"
 #include "base/str.h"
 #include "kernel/seccomp.h"
@@ -113,7 +114,7 @@ static int read_errno(const struct json_at *number_at, const struct json_at *nam
 	if (!json_present(name_at) || !json_string(name_at, &name) || name[0] == '\0')
 		return (int)number;
 	for (int i = 1; i < 256; i++) {
-		if (!str_equal(strerrorname_np(i), name))
+		if (!str_equal(names_errno(i), name))
 			continue;
 		if (given && i != number)
 			json_fail(name_at, "drop one of the two", "\"%s\" is %d, but the number given is %d", name, i, (int)number);

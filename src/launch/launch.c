@@ -70,7 +70,6 @@ static int spawn_keeper(const char *path, int socket, int *ret_pid)
 	posix_spawn_file_actions_adddup2(&actions, socket, 3);
 	posix_spawn_file_actions_adddup2(&actions, 0, 1);
 	posix_spawn_file_actions_adddup2(&actions, 0, 2);
-	posix_spawn_file_actions_addclosefrom_np(&actions, 4);
 	pid_t pid;
 	int errnum = posix_spawn(&pid, path, &actions, &attributes, argv, env);
 	posix_spawn_file_actions_destroy(&actions);
