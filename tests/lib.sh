@@ -10,7 +10,7 @@
 # $WORK           a folder in it that an ordinary user owns; the test starts there
 # ${GROUNDS[@]}   working directories of every kind that makes a plan of its own, $WORK the first
 # $SANITIZED      not empty under make asan: what was built has a loader then
-# $ROOM           --memory for runs of programs that were built: sanitized ones reserve terabytes
+# ${ROOM[@]}      options for runs of programs that were built: sanitized ones reserve terabytes, and trace themselves for leaks
 # $OUT $ERR       files: what the last command of run, expect_status printed; $STATUS its exit status
 # shellcheck shell=bash disable=SC2034
 set -u
@@ -21,8 +21,8 @@ CORDON=${CORDON:-$BUILD/cordon}
 CORDON_KEEPER=${CORDON_KEEPER:-$BUILD/cordon-keeper}
 PROBE_DIR=$BUILD/tests/probe
 SANITIZED=$(grep -qs __asan_init "$CORDON" && echo yes)
-ROOM=1G
-[ -z "$SANITIZED" ] || ROOM=unlimited
+ROOM=(--memory 1G)
+[ -z "$SANITIZED" ] || ROOM=(--memory unlimited --env ASAN_OPTIONS=detect_leaks=0)
 TEST_UID=${CORDON_TEST_UID:-1000}
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/test-XXXXXX") || exit 1

@@ -116,7 +116,7 @@ expect 'the twin: outside it is' test -e "$T/late"
 
 # ---- without a pid namespace, where another sandbox allows no new one: cordon inside of cordon ----
 about 'nested'
-nested() { run "$CORDON" run --read "$BUILD" --processes 200 --files 512 --timeout 20s --memory "$ROOM" -- sh -c "$1"; }
+nested() { run "$CORDON" run --read "$BUILD" --processes 200 --files 512 --timeout 20s "${ROOM[@]}" -- sh -c "$1"; }
 nested "'$CORDON' run --json -- true"
 expect_out 'without a pid namespace'
 for row in 'exit 0' 'crash 134' 'wait 124'; do

@@ -40,7 +40,7 @@ if ! is_root; then
 	place=$T/place
 	mkdir -p "$place" "$T/closed" && echo secret >"$T/closed/s" && cp "$T/inside.sh" "$place" && cd "$place" || exit 1
 	fresh=(env HOME=/nowhere)
-	check "$CORDON" run --read "$BUILD" --processes 200 --files 512 --memory "$ROOM" --
+	check "$CORDON" run --read "$BUILD" --processes 200 --files 512 "${ROOM[@]}" --
 	finish
 fi
 mkdir -p "$GROUND/closed" "$place/sub/denied" && echo secret >"$GROUND/closed/s" && echo denied >"$place/sub/denied/s" && cp "$T/inside.sh" "$place"

@@ -126,7 +126,7 @@ about 'a C test suite'
 for suite in guard_words policy_estimate plan; do
 	if [ -x "$BUILD/tests/unit/unit_$suite" ]; then
 		CMOCKA_MESSAGE_OUTPUT=TAP "$BUILD/tests/unit/unit_$suite" >"$T/want" 2>/dev/null
-		expect_status 0 "$CORDON" run --profile test --memory "$ROOM" --read "$BUILD" --env CMOCKA_MESSAGE_OUTPUT=TAP ${SANITIZED:+--env ASAN_OPTIONS=detect_leaks=0} -- "$BUILD/tests/unit/unit_$suite"
+		expect_status 0 "$CORDON" run --profile test "${ROOM[@]}" --read "$BUILD" --env CMOCKA_MESSAGE_OUTPUT=TAP -- "$BUILD/tests/unit/unit_$suite"
 		expect 'the same results' cmp "$T/want" "$OUT"
 	else
 		skip "unit_$suite" 'it is not built'
