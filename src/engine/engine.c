@@ -183,9 +183,11 @@ static bool learn(struct kernel_facts *facts, const char *step)
 		const char *step;
 		bool *fact;
 	} rows[] = {
-		{ "MOUNT_PROC", &facts->own_proc },    { "ID_MAP", &facts->idmapped_mounts }, { "namespaces", &facts->namespaces },
-		{ "MAP_SELF", &facts->namespaces },    { "OWN_MOUNTS", &facts->namespaces }, { "COVER", &facts->namespaces },
-		{ "PLACE", &facts->namespaces },       { "MOUNT_SCRATCH", &facts->namespaces },       { "MASK", &facts->namespaces },      { "OWN_USER_NS", &facts->namespaces },
+		{ "MOUNT_PROC", &facts->own_proc },   { "ID_MAP", &facts->idmapped_mounts },
+		{ "namespaces", &facts->namespaces }, { "MAP_SELF", &facts->namespaces },
+		{ "OWN_MOUNTS", &facts->namespaces }, { "COVER", &facts->namespaces },
+		{ "PLACE", &facts->namespaces },      { "MOUNT_SCRATCH", &facts->namespaces },
+		{ "MASK", &facts->namespaces },       { "OWN_USER_NS", &facts->namespaces },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (strcmp(rows[i].step, step) == 0 && *rows[i].fact) {
@@ -198,8 +200,8 @@ static bool learn(struct kernel_facts *facts, const char *step)
 /* The kernel's ways to say "not here"; anything else is a fault, and no reason to go on with less. */
 static bool is_refusal(int errnum)
 {
-	return errnum == EPERM || errnum == EACCES || errnum == ENOSYS || errnum == ENOSPC || errnum == EUSERS || errnum == EOPNOTSUPP ||
-	       errnum == EROFS; /* a /proc that is mounted read-only takes no user mapping */
+	return errnum == EPERM || errnum == EACCES || errnum == ENOSYS || errnum == ENOSPC || errnum == EUSERS ||
+	       errnum == EOPNOTSUPP || errnum == EROFS; /* a /proc that is mounted read-only takes no user mapping */
 }
 
 /* A run that failed because the host gives less than was assumed is planned again with what it gives; the new plan refuses
@@ -288,11 +290,6 @@ int engine_cancel(struct engine *engine, struct run *run)
 {
 	(void)engine;
 	return run->launch ? launch_cancel(run->launch) : 0;
-}
-
-const char *run_id(const struct run *run)
-{
-	return run->id;
 }
 
 const struct outcome *run_outcome(const struct run *run)

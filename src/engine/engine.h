@@ -33,19 +33,19 @@ enum request_input {
 };
 
 struct request {
-	struct strv argv;      /* the command; with `shell`, argv[0] is a line for /bin/sh -c and the rest are $1 … */
+	struct strv argv; /* the command; with `shell`, argv[0] is a line for /bin/sh -c and the rest are $1 … */
 	bool shell;
-	struct strv profiles;  /* --profile, in order */
-	struct policy flags;   /* the caller's own layer; workingDirectory in it is the run's */
-	bool estimate;         /* limits from the estimator where flags state none */
+	struct strv profiles; /* --profile, in order */
+	struct policy flags;  /* the caller's own layer; workingDirectory in it is the run's */
+	bool estimate;        /* limits from the estimator where flags state none */
 	enum request_input input;
 	char *input_path;
-	struct strv keep_fds;  /* numbers ≥ 3, in decimal, that the command shall inherit */
-	bool capture;          /* keep stdout and stderr for the report; else they go to output_fds */
-	int output_fds[2];     /* used when !capture; borrowed; 0 means the caller's own 1 and 2 */
-	int events_fd;         /* JSON lines are written here; 0: none; borrowed */
-	bool guard_off;        /* never set by the CLI; for callers that judge themselves */
-	bool judge_only;       /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
+	struct strv keep_fds; /* numbers ≥ 3, in decimal, that the command shall inherit */
+	bool capture;         /* keep stdout and stderr for the report; else they go to output_fds */
+	int output_fds[2];    /* used when !capture; borrowed; 0 means the caller's own 1 and 2 */
+	int events_fd;        /* JSON lines are written here; 0: none; borrowed */
+	bool guard_off;       /* never set by the CLI; for callers that judge themselves */
+	bool judge_only;      /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
 };
 
 void request_done(struct request *r);
@@ -69,12 +69,12 @@ void engine_close(struct engine **engine);
 /* What a reaper for a run on this host will probably be like; false: better none. For a host that prepares one itself. */
 bool engine_spare(struct plan_spare *ret);
 
-/* ---- deciding: changes nothing on the host ---- */
+/* ---- deciding: changes nothing on the host but cordon's own directories (own_files.c) ---- */
 struct decision {
 	struct policy policy; /* resolved */
 	struct guard_verdict verdict;
-	struct plan plan;         /* empty when the verdict is not GUARD_ALLOW, or judge_only */
-	struct strv notes;        /* one line each: what a project file asked for in vain, … */
+	struct plan plan;  /* empty when the verdict is not GUARD_ALLOW, or judge_only */
+	struct strv notes; /* one line each: what a project file asked for in vain, … */
 };
 
 void decision_done(struct decision *d);
@@ -94,7 +94,6 @@ int engine_fd(const struct engine *engine); /* poll for POLLIN, then dispatch */
 int engine_dispatch(struct engine *engine); /* delivers what is there; never blocks */
 int engine_cancel(struct engine *engine, struct run *run);
 
-const char *run_id(const struct run *run);
 const struct outcome *run_outcome(const struct run *run); /* NULL until it is over */
 const struct decision *run_decision(const struct run *run);
 void run_done(struct engine *engine, struct run **run); /* ends it if it still runs */

@@ -1,6 +1,5 @@
 /* What happens to a run, as JSON lines with time and sandboxId. */
 #include <poll.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -9,9 +8,8 @@
 #include "engine/internal.h"
 
 static const char *const names[] = {
-	[EVENT_CREATED] = "sandbox.created",         [EVENT_STARTED] = "execution.started",
-	[EVENT_KILLED] = "execution.killed",         [EVENT_COMPLETED] = "execution.completed",
-	[EVENT_DESTROYED] = "sandbox.destroyed",
+	[EVENT_CREATED] = "sandbox.created",       [EVENT_STARTED] = "execution.started",   [EVENT_KILLED] = "execution.killed",
+	[EVENT_COMPLETED] = "execution.completed", [EVENT_DESTROYED] = "sandbox.destroyed",
 };
 
 static void put_details(struct json_writer *w, const struct run *run, enum event_kind kind, enum kill_reason reason)

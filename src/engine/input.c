@@ -2,6 +2,7 @@
  * it and read what was meant for others; nor is a socket, which is a way out. Those are copied through a pipe. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

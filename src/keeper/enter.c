@@ -40,7 +40,8 @@ int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, u
 STEP(MAP_SELF)
 {
 	(void)in;
-	return enter_map_self(op->u.MAP_SELF.inner_uid, op->u.MAP_SELF.outer_uid, op->u.MAP_SELF.inner_gid, op->u.MAP_SELF.outer_gid);
+	return enter_map_self(op->u.MAP_SELF.inner_uid, op->u.MAP_SELF.outer_uid, op->u.MAP_SELF.inner_gid,
+			      op->u.MAP_SELF.outer_gid);
 }
 
 STEP(OWN_MOUNTS)
@@ -207,8 +208,7 @@ STEP(NO_NEW_PRIVS)
 
 STEP(LANDLOCK)
 {
-	in->ruleset = landlock_create(
-		(struct landlock_rights){ op->u.LANDLOCK.fs, op->u.LANDLOCK.net, op->u.LANDLOCK.scoped });
+	in->ruleset = landlock_create((struct landlock_rights){ op->u.LANDLOCK.fs, op->u.LANDLOCK.net, op->u.LANDLOCK.scoped });
 	return in->ruleset < 0 ? in->ruleset : 0;
 }
 

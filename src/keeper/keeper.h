@@ -25,8 +25,8 @@
 _Noreturn void keeper_main(int socket);
 
 /* A keeper inside of its host, for a host that is as small as it is and has one thread: the command-line tool. Poll its
- * descriptor for at most keeper_wait_ms() (-1: no limit), then let it take a step; or let the step itself wait that long. Closing it ends all
- * runs and returns when nothing of them is left. */
+ * descriptor for at most keeper_wait_ms() (-1: no limit), then let it take a step; or let the step itself wait that long. Closing
+ * it ends all runs and returns when nothing of them is left. */
 struct keeper;
 /* What it would say through its socket; the frame is the keeper's. Not to be answered from inside of the call. */
 typedef void (*keeper_listener)(void *context, const struct wire_frame *frame);

@@ -20,7 +20,7 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	struct proc_tree_usage tree;
 	run->sample_at_us = now_us + CALM_US;
 	if (proc_tree_usage(run->reaper, true, &run->seen, &tree) < 0)
-		return KILL_NONE; /* it has just ended */
+		return KILL_NONE;                                                 /* it has just ended */
 	int64_t processes = tree.processes > 0 ? (int64_t)tree.processes - 1 : 0; /* the reaper is ours */
 	raise_to(&run->usage.peak_memory_bytes, (int64_t)tree.memory_bytes);
 	raise_to(&run->usage.processes, processes);

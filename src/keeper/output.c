@@ -77,8 +77,8 @@ static size_t offer(struct stream *s, const char *bytes, size_t size)
 {
 	size_t taken = 0;
 	while (taken < size && s->kind != SINK_GONE) {
-		ssize_t wrote = s->kind == SINK_SOCKET ? send(s->to, bytes + taken, size - taken, MSG_DONTWAIT | MSG_NOSIGNAL) :
-							 write(s->to, bytes + taken, size - taken);
+		ssize_t wrote = s->kind == SINK_SOCKET ? send(s->to, bytes + taken, size - taken, MSG_DONTWAIT | MSG_NOSIGNAL)
+						       : write(s->to, bytes + taken, size - taken);
 		if (wrote >= 0)
 			taken += (size_t)wrote;
 		else if (errno == EAGAIN)

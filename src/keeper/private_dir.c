@@ -60,8 +60,13 @@ static int make_one(int base, const char *name, uint32_t uid, uint32_t gid, int 
 	if (mkdirat(base, name, 0700) < 0)
 		return -errno;
 	autoclean(fd_done) int dir = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0 || flock(dir, LOCK_EX | LOCK_NB) < 0)
+	if (dir < 0)
 		return -errno;
+	/* Another keeper's sweep may hold it for a moment; if that removed it, the directories below cannot be made, and the
+	 * caller tries again. */
+	while (flock(dir, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return -errno;
 	static const char *const inner[] = { "home", "tmp" };
 	for (size_t i = 0; i < COUNT_OF(inner); i++) {
 		if (mkdirat(dir, inner[i], 0700) < 0)

@@ -31,14 +31,14 @@ enum sink_kind {
 	SINK_FILE,   /* a write never waits for a reader */
 	SINK_STREAM, /* a pipe or terminal, reopened non-blocking */
 	SINK_SOCKET,
-	SINK_GONE,   /* nobody reads any more */
+	SINK_GONE, /* nobody reads any more */
 };
 
 struct stream {
 	int from; /* our end of the command's pipe; -1 after its end */
 	int to;
 	enum sink_kind kind;
-	bool cut;      /* the output limit fell into this stream */
+	bool cut; /* the output limit fell into this stream */
 	bool from_watched, to_watched;
 	char *pending; /* what the sink has not taken yet */
 	size_t pending_at, pending_size;
@@ -66,9 +66,9 @@ struct run {
 	int64_t sample_at_us; /* when the meter looks next */
 	int64_t output_left;
 
-	bool tell_start;   /* the host wants to know at once */
-	bool started;      /* the command was executed */
-	bool have_status;  /* the command has ended */
+	bool tell_start;  /* the host wants to know at once */
+	bool started;     /* the command was executed */
+	bool have_status; /* the command has ended */
 	int32_t wait_status;
 	enum kill_reason reason;
 	struct wire_usage usage;
@@ -96,16 +96,16 @@ void run_describe_failure(struct run *run, const struct report *report);
 /* enter.c: the child's side; raw system calls only */
 struct entry {
 	const struct plan *plan;
-	int status;                         /* our end of the status pipe */
-	int fds[3 + KEEPER_MAX_NAMED];      /* stdin, stdout, stderr, then the named ones */
-	int targets[3 + KEEPER_MAX_NAMED];  /* the numbers they get in the command */
+	int status;                        /* our end of the status pipe */
+	int fds[3 + KEEPER_MAX_NAMED];     /* stdin, stdout, stderr, then the named ones */
+	int targets[3 + KEEPER_MAX_NAMED]; /* the numbers they get in the command */
 	size_t fd_count;
 	int ruleset;
 	int id_map;    /* user namespace of ID_MAP */
 	int slots[64]; /* held paths */
 	int scratch;   /* made ahead, or -1 */
 	bool own_pids;
-	bool stays; /* the command starts on the reaper's core */
+	bool stays;                     /* the command starts on the reaper's core */
 	const struct plan_spare *spare; /* what was done ahead, or NULL */
 	/* where it failed */
 	int failed_op;

@@ -2,7 +2,6 @@
 #include "keeper/run.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,8 +101,12 @@ static void fail(struct run *run)
 typedef void (*action)(struct run *run);
 
 static const action matrix[RUN_STATES][EV_COUNT] = {
-	[RUN_STARTING] = { [EV_STARTED] = note_started, [EV_FAILED] = fail, [EV_GONE] = drain, [EV_TIMER] = end_timeout,
-			   [EV_LIMIT] = end, [EV_CANCEL] = end },
+	[RUN_STARTING] = { [EV_STARTED] = note_started,
+			   [EV_FAILED] = fail,
+			   [EV_GONE] = drain,
+			   [EV_TIMER] = end_timeout,
+			   [EV_LIMIT] = end,
+			   [EV_CANCEL] = end },
 	[RUN_RUNNING] = { [EV_GONE] = drain, [EV_TIMER] = end_timeout, [EV_LIMIT] = end, [EV_CANCEL] = end },
 	[RUN_ENDING] = { [EV_GONE] = drain, [EV_TIMER] = kill_now, [EV_LIMIT] = kill_now, [EV_CANCEL] = kill_now },
 	[RUN_KILLED] = { [EV_GONE] = drain, [EV_TIMER] = kill_harder },

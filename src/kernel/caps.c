@@ -60,10 +60,3 @@ int caps_drop_sets(void)
 			return -EPERM;
 	return 0;
 }
-
-int caps_drop_all(void)
-{
-	if (caps_have(CAP_SETPCAP))
-		TRY(caps_drop_bounding(caps_last()));
-	return caps_drop_sets();
-}

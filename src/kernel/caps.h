@@ -17,6 +17,3 @@ int caps_drop_bounding(int last_cap);
 /* raw; ambient, permitted, effective and inheritable set emptied, and seen to be. The bounding set stays: with no_new_privs
  * nothing can be gained from it, and emptying it takes a call for each capability. */
 int caps_drop_sets(void);
-
-/* Empty every set: ambient, inheritable, permitted, effective, and the bounding set where CAP_SETPCAP is still held. */
-int caps_drop_all(void);

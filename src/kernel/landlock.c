@@ -135,11 +135,3 @@ void landlock_describe(int abi, char *out, size_t size)
 		last = row->group;
 	}
 }
-
-const char *landlock_fs_reason(uint64_t right)
-{
-	for (size_t i = 0; i < COUNT_OF(ladder); i++)
-		if (ladder[i].family == FAMILY_FS && ladder[i].right == right)
-			return ladder[i].reason;
-	return NULL;
-}

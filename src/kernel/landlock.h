@@ -60,6 +60,3 @@ int landlock_enforce(int ruleset);
 
 /* "ABI 7: files, moves, truncate, TCP ports, device ioctl, abstract sockets, signals", or "none". */
 void landlock_describe(int abi, char *out, size_t size);
-
-/* For people: what this right lets one do ("cut a file short"); NULL for bits that are not in the table. */
-const char *landlock_fs_reason(uint64_t right);

@@ -239,7 +239,9 @@ static const char *const scratch_inner[] = { "home", "tmp" };
 int mounts_scratch_make(void)
 {
 	/* Directories take no blocks: as small as can be until it is told how much. */
-	static const struct option options[] = { { "mode", "1777" }, { "size", "4k" }, { "nr_inodes", SCRATCH_INODES_TEXT }, { 0 } };
+	static const struct option options[] = {
+		{ "mode", "1777" }, { "size", "4k" }, { "nr_inodes", SCRATCH_INODES_TEXT }, { 0 }
+	};
 	int tree = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	for (size_t i = 0; i < COUNT_OF(scratch_inner) && tree >= 0; i++) {
 		int made = RAW(mkdirat, tree, scratch_inner[i], 0700);

@@ -1,8 +1,8 @@
 /* Mounts by descriptor. All of it is raw: it may be called between clone and exec in memory shared with the parent.
  *
- * The caller has CAP_SYS_ADMIN: as root, or in a user namespace; and but for mounts_own() stands in a mount namespace of its own. Paths are
- * canonical and absolute: a symlink anywhere in one gives -ELOOP. Linux 5.12 and later; before, -ENOSYS. Steps of a caller:
- * mounts_own → mounts_grab … → mounts_seal → mounts_cover … → mounts_place … → mounts_proc → mounts_mask …. */
+ * The caller has CAP_SYS_ADMIN: as root, or in a user namespace; and but for mounts_own() stands in a mount namespace of its own.
+ * Paths are canonical and absolute: a symlink anywhere in one gives -ELOOP. Linux 5.12 and later; before, -ENOSYS. Steps of a
+ * caller: mounts_own → mounts_grab … → mounts_seal → mounts_cover … → mounts_place … → mounts_proc → mounts_mask …. */
 #pragma once
 
 #include <stdbool.h>

@@ -86,7 +86,7 @@ static int start_program(struct launcher *l, int socket, struct err *e)
 	autoclean(fd_done) int moved = fcntl(socket, F_DUPFD_CLOEXEC, 10);
 	if (moved < 0)
 		return err_set(e, ERR_IO, errno, "keeper", "cannot copy a descriptor");
-	int pid;
+	int pid = -1;
 	int spawned = spawn_keeper(l->options.keeper_path, moved, &pid);
 	if (spawned < 0) {
 		err_set(e, ERR_IO, -spawned, "keeper", "cannot execute the keeper %s", l->options.keeper_path);
@@ -146,7 +146,7 @@ void launcher_close(struct launcher **l)
 static int tell(struct launcher *l, enum wire_type type, struct wire_writer *w, const int *fds, size_t fd_count)
 {
 	struct wire_frame frame;
-	if (!l->inside)
+	if (!l->inside || !l->options.inside)
 		return wire_send(l->socket, type, w, fds, fd_count);
 	TRY(wire_frame_make(type, w, fds, fd_count, &frame));
 	return l->options.inside->tell(l->inside, &frame);

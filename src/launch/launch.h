@@ -38,7 +38,7 @@ void launcher_close(struct launcher **l); /* ends every run; returns when the ke
 /* Descriptors of a run. Borrowed: the keeper gets copies. */
 struct launch_fds {
 	int input;
-	int output[2]; /* where stdout and stderr go; -1: captured for the outcome */
+	int output[2];   /* where stdout and stderr go; -1: captured for the outcome */
 	bool tell_start; /* LAUNCH_STARTED at once; else when it happens to be noticed, which is cheaper */
 	const int *named;
 	const int *named_numbers;

@@ -1,4 +1,4 @@
-/* What became of a run: facts, no words. The engine puts them into words (engine/report.h). */
+/* What became of a run: facts, no words. The engine puts them into words (engine/report.c). */
 #pragma once
 
 #include <stdbool.h>

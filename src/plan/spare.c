@@ -43,8 +43,8 @@ void plan_spare_put(struct wire_writer *w, const struct plan_spare *s)
 
 void plan_spare_get(struct wire_reader *r, struct plan_spare *ret)
 {
-	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,	 &ret->inner_uid, &ret->outer_uid,
-				      &ret->inner_gid,	&ret->outer_gid, &ret->proc };
+	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,       &ret->inner_uid, &ret->outer_uid,
+				      &ret->inner_gid,  &ret->outer_gid, &ret->proc };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		*numbers[i] = wire_get_u64(r);
 }

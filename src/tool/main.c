@@ -37,8 +37,9 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0)
 		make_spare();
-	const struct keeper_inside inside = { open_with_spare, keeper_tell, keeper_fd,		       keeper_wait_ms,
-					      keeper_step,     keeper_close, .has_spare = spare.pid > 0 };
+	const struct keeper_inside inside = {
+		open_with_spare, keeper_tell, keeper_fd, keeper_wait_ms, keeper_step, keeper_close, .has_spare = spare.pid > 0
+	};
 	int status = cli_main(argc, argv, &(struct cli_host){ .keeper = &inside });
 	keeper_drop_spare(&spare); /* help, or words that made no sense */
 	return status;
