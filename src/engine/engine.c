@@ -198,10 +198,14 @@ static bool learn(struct kernel_facts *facts, const char *step)
 }
 
 /* The kernel's ways to say "not here"; anything else is a fault, and no reason to go on with less. */
-static bool is_refusal(int errnum)
+static bool is_refusal(const struct err *e)
 {
-	return errnum == EPERM || errnum == EACCES || errnum == ENOSYS || errnum == ENOSPC || errnum == EUSERS ||
-	       errnum == EOPNOTSUPP || errnum == EROFS; /* a /proc that is mounted read-only takes no user mapping */
+	static const int refusals[] = { EPERM,  EACCES,     ENOSYS, ENOSPC,
+					EUSERS, EOPNOTSUPP, EROFS /* a /proc that takes no user mapping */ };
+	for (size_t i = 0; i < COUNT_OF(refusals); i++)
+		if (e->errnum == refusals[i])
+			return true;
+	return e->errnum == EINVAL && strcmp(e->step, "OWN_MOUNTS") == 0; /* in a chroot: / is no mount point */
 }
 
 /* A run that failed because the host gives less than was assumed is planned again with what it gives; the new plan refuses
@@ -209,7 +213,7 @@ static bool is_refusal(int errnum)
 static bool try_again(struct engine *engine, struct run *run)
 {
 	const struct outcome *o = launch_outcome(run->launch);
-	if (o->kind != OUTCOME_FAILED || o->err.code != ERR_UNSUPPORTED || !is_refusal(o->err.errnum) ||
+	if (o->kind != OUTCOME_FAILED || o->err.code != ERR_UNSUPPORTED || !is_refusal(&o->err) ||
 	    !learn(&engine->facts, o->err.step))
 		return false;
 	struct err e = { 0 };
