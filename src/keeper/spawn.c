@@ -127,21 +127,7 @@ static const char *subject(const struct op *op)
 #define F_U64(name)
 #define F_STR(name) text = text ? text : f->name;
 #define F_BLOB(name)
-#define OP(kind, stage, fields, words)                                                                                             \
-	case OP_##kind: {                                                                                                          \
-		__auto_type f = &op->u.kind;                                                                                       \
-		(void)f;                                                                                                           \
-		fields                                                                                                             \
-	} break;
-	switch (op->kind) {
-#include "plan/op.def"
-	case OP_COUNT:
-		break;
-	}
-#undef OP
-#undef F_U64
-#undef F_STR
-#undef F_BLOB
+#include "plan/op_each.def"
 	return text;
 }
 

@@ -32,21 +32,7 @@ static void put_op(struct wire_writer *w, const struct op *op)
 #define F_U64(name) wire_put_u64(w, f->name);
 #define F_STR(name) wire_put_text(w, f->name);
 #define F_BLOB(name) wire_put_blob(w, f->name);
-#define OP(kind, stage, fields, text)                                                                                              \
-	case OP_##kind: {                                                                                                          \
-		__auto_type f = &op->u.kind;                                                                                       \
-		(void)f;                                                                                                           \
-		fields                                                                                                             \
-	} break;
-	switch (op->kind) {
-#include "plan/op.def"
-	case OP_COUNT:
-		break;
-	}
-#undef OP
-#undef F_U64
-#undef F_STR
-#undef F_BLOB
+#include "plan/op_each.def"
 }
 
 void plan_encode(const struct plan *p, struct wire_writer *w)
@@ -93,21 +79,7 @@ static void get_op(struct wire_reader *r, struct op *op)
 #define F_U64(name) f->name = wire_get_u64(r);
 #define F_STR(name) f->name = wire_get_text(r);
 #define F_BLOB(name) f->name = wire_get_blob(r);
-#define OP(kind, stage, fields, text)                                                                                              \
-	case OP_##kind: {                                                                                                          \
-		__auto_type f = &op->u.kind;                                                                                       \
-		(void)f;                                                                                                           \
-		fields                                                                                                             \
-	} break;
-	switch (op->kind) {
-#include "plan/op.def"
-	case OP_COUNT:
-		break;
-	}
-#undef OP
-#undef F_U64
-#undef F_STR
-#undef F_BLOB
+#include "plan/op_each.def"
 }
 
 static int get_ops(struct wire_reader *r, struct plan *p)

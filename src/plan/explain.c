@@ -19,21 +19,7 @@ static void explain_fields(const struct op *op, struct buf *out)
 	buf_add_text(out, "  ");                                                                                                   \
 	add_printable(out, f->name);
 #define F_BLOB(name) buf_add_format(out, "  %zu bytes", f->name.size);
-#define OP(kind, stage, fields, text)                                                                                              \
-	case OP_##kind: {                                                                                                          \
-		__auto_type f = &op->u.kind;                                                                                       \
-		(void)f;                                                                                                           \
-		fields                                                                                                             \
-	} break;
-	switch (op->kind) {
-#include "plan/op.def"
-	case OP_COUNT:
-		break;
-	}
-#undef OP
-#undef F_U64
-#undef F_STR
-#undef F_BLOB
+#include "plan/op_each.def"
 }
 
 static void explain_claims(const struct plan *p, struct buf *out)

@@ -130,25 +130,11 @@ bool plan_has(const struct plan *p, enum op_kind kind)
 /* No string of an op may be missing: a NULL means memory ran out while the plan was made, or a forged frame. */
 static bool strings_present(const struct op *op)
 {
-	bool present = true;
+	bool present = op->kind < OP_COUNT;
 #define F_U64(name)
 #define F_STR(name) present &= f->name != NULL;
 #define F_BLOB(name) present &= f->name.data != NULL;
-#define OP(kind, stage, fields, text)                                                                                              \
-	case OP_##kind: {                                                                                                          \
-		__auto_type f = &op->u.kind;                                                                                       \
-		(void)f;                                                                                                           \
-		fields                                                                                                             \
-	} break;
-	switch (op->kind) {
-#include "plan/op.def"
-	case OP_COUNT:
-		present = false;
-	}
-#undef OP
-#undef F_U64
-#undef F_STR
-#undef F_BLOB
+#include "plan/op_each.def"
 	return present;
 }
 
