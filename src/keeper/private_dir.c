@@ -42,6 +42,8 @@ static int open_base(const char *path, struct err *e)
 	bool existed = mkdir(path, 0711) < 0 && errno == EEXIST;
 	autoclean(fd_done) int base = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
+	if (base < 0 && errno == ENOENT)
+		return -ENOENT; /* removed since, by a keeper that found it empty: the caller tries again */
 	if (base < 0 || fstat(base, &st) < 0)
 		return err_set(e, ERR_IO, errno, "private directory", "cannot use %s", path);
 	if (st.st_uid != geteuid() || (st.st_mode & 022)) {
@@ -89,6 +91,8 @@ int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock
 	/* Another keeper may remove the empty base between our two calls. */
 	for (int tries = 0; tries < 100 && made == -ENOENT; tries++) {
 		autoclean(fd_done) int base = open_base(parent, e);
+		if (base == -ENOENT)
+			continue;
 		TRY(base);
 		made = make_one(base, name, uid, gid, ret_lock);
 	}
