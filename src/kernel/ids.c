@@ -14,9 +14,9 @@ static char *put_number(char *end, uint32_t number)
 	return end;
 }
 
-static int write_file(const char *path, const char *text, size_t length)
+static int write_file(int at, const char *path, const char *text, size_t length)
 {
-	int fd = RAW(openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
+	int fd = RAW(openat, at, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fd;
 	int wrote = RAW(write, fd, text, length);
@@ -25,7 +25,7 @@ static int write_file(const char *path, const char *text, size_t length)
 }
 
 /* The kernel takes a map in one write: "inner outer 1". */
-static int write_map(const char *path, uint32_t inner, uint32_t outer)
+int ids_write_map(int at, const char *path, uint32_t inner, uint32_t outer)
 {
 	char line[32], *end = line + sizeof line, *p = end;
 	*--p = '1';
@@ -33,17 +33,17 @@ static int write_map(const char *path, uint32_t inner, uint32_t outer)
 	p = put_number(p, outer);
 	*--p = ' ';
 	p = put_number(p, inner);
-	return write_file(path, p, (size_t)(end - p));
+	return write_file(at, path, p, (size_t)(end - p));
 }
 
 static int write_maps(uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid, uint32_t outer_gid)
 {
-	TRY(write_map("/proc/self/uid_map", inner_uid, outer_uid));
+	TRY(ids_write_map(AT_FDCWD, "/proc/self/uid_map", inner_uid, outer_uid));
 	/* Without it an unprivileged writer may not map groups: setgroups() could shed a group that is denied something. */
-	int result = write_file("/proc/self/setgroups", "deny", 4);
+	int result = write_file(AT_FDCWD, "/proc/self/setgroups", "deny", 4);
 	if (result < 0 && result != -ENOENT)
 		return result;
-	return write_map("/proc/self/gid_map", inner_gid, outer_gid);
+	return ids_write_map(AT_FDCWD, "/proc/self/gid_map", inner_gid, outer_gid);
 }
 
 int ids_map_self(uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid, uint32_t outer_gid)

@@ -3,6 +3,9 @@
 
 #include <stdint.h>
 
+/* raw; one user or group of a namespace, in a uid_map or gid_map file below the directory `at`. */
+int ids_write_map(int at, const char *path, uint32_t inner, uint32_t outer);
+
 /* In a user namespace just made: map one user and one group, for good. Also when the process is not dumpable (it has changed
  * its ids): it then becomes dumpable for the three writes, since the files would belong to root otherwise. Dumpability is
  * the memory's: a vfork-style child changes its parent's for that moment. */

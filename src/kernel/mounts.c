@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/scope.h"
+#include "kernel/ids.h"
 #include "kernel/raw.h"
 
 /* <sys/mount.h> and <linux/mount.h> cannot be had together in every C library. */
@@ -58,27 +59,13 @@ static size_t write_number(char *out, uint64_t number)
 	return length;
 }
 
-static int write_map(int proc, const char *name, uint32_t outer)
-{
-	char line[32] = "0 ";
-	size_t length = 2 + write_number(line + 2, outer);
-	line[length++] = ' ';
-	line[length++] = '1';
-	int fd = RAW(openat, proc, name, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return fd;
-	int wrote = RAW(write, fd, line, length);
-	raw_close(&fd);
-	return wrote < 0 ? wrote : (size_t)wrote == length ? 0 : -EIO;
-}
-
 /* Opened and written by us, who have the privilege in the namespace above; the helper had none. */
 static int write_maps(int proc, uint32_t uid, uint32_t gid)
 {
 	if (proc < 0)
 		return proc;
-	TRY(write_map(proc, "uid_map", uid));
-	TRY(write_map(proc, "gid_map", gid));
+	TRY(ids_write_map(proc, "uid_map", 0, uid));
+	TRY(ids_write_map(proc, "gid_map", 0, gid));
 	return RAW(openat, proc, "ns/user", O_RDONLY | O_CLOEXEC);
 }
 
