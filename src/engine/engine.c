@@ -78,6 +78,7 @@ void engine_close(struct engine **engine)
 	launcher_close(&closing->launcher);
 	free(closing->admin_file);
 	free(closing->user_file);
+	free(closing->subscribers);
 	free(closing);
 	*engine = NULL;
 }
@@ -92,12 +93,40 @@ int engine_decide(struct engine *engine, const struct request *request, const st
 }
 
 /* ---- a run ---- */
-static void on_launch(void *context, enum launch_event event, enum kill_reason reason)
+static void tell(const struct run *run, enum event_kind kind)
 {
-	if (event == LAUNCH_STARTED)
-		event_write(context, EVENT_STARTED, reason);
-	else if (event == LAUNCH_KILLING)
-		event_write(context, EVENT_KILLED, reason);
+	event_tell(run->engine, &(struct engine_event){ .kind = kind, .run = run });
+}
+
+static void on_launch(void *context, const struct launch_event *heard)
+{
+	struct run *run = context;
+	struct engine_event event = { .run = run, .reason = heard->reason };
+	switch (heard->kind) {
+	case LAUNCH_STARTED:
+		event.kind = EVENT_STARTED;
+		break;
+	case LAUNCH_KILLING:
+		event.kind = EVENT_KILLED;
+		break;
+	case LAUNCH_WARNING:
+		event.kind = EVENT_WARNING;
+		event.warning = &heard->warning;
+		break;
+	case LAUNCH_SAMPLE:
+		event.kind = EVENT_SAMPLE;
+		event.sample = &heard->sample;
+		break;
+	case LAUNCH_DENIAL:
+		event.kind = EVENT_VIOLATION;
+		event.denial = denials_keep(&run->denials, &heard->denial);
+		if (!event.denial)
+			return;
+		break;
+	case LAUNCH_ENDED:
+		return; /* advance() looks at the outcome */
+	}
+	event_tell(run->engine, &event);
 }
 
 static int parse_named(const struct request *request, struct run *run, struct err *e)
@@ -119,10 +148,11 @@ static int parse_named(const struct request *request, struct run *run, struct er
 
 static int launch(struct engine *engine, struct run *run, struct err *e)
 {
+	bool told = run->events_fd >= 0 || engine->subscriber_count > 0;
 	struct launch_fds fds = {
 		.input = run->input.fd,
 		.output = { run->output_fds[0], run->output_fds[1] },
-		.tell_start = run->events_fd >= 0,
+		.wishes = (told ? WIRE_TELL_START : 0) | (run->samples ? WIRE_WANT_SAMPLES : 0),
 		.named = run->named,
 		.named_numbers = run->named,
 		.named_count = run->named_count,
@@ -137,6 +167,7 @@ static void run_free(struct run *run)
 	command_done(&run->command);
 	input_done(&run->input);
 	outcome_done(&run->lost);
+	denials_done(&run->denials);
 	free(run->named);
 	free(run);
 }
@@ -158,6 +189,7 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	autoclean(run_free_scope) struct run *run = calloc(1, sizeof *run);
 	if (!run)
 		return err_nomem(e);
+	run->engine = engine;
 	run->input = (struct input){ .fd = -1, .from = -1, .to = -1 };
 	make_id(run->id);
 	TRY(decide(engine, request, facts_of(engine), run->id, &run->decision, &run->command, e));
@@ -168,7 +200,8 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	for (int i = 0; i < 2; i++)
 		run->output_fds[i] = request->capture ? -1 : request->output_fds[i] ? request->output_fds[i] : i + 1;
 	run->events_fd = request->events_fd ? request->events_fd : -1;
-	event_write(run, EVENT_CREATED, KILL_NONE);
+	run->samples = request->samples;
+	tell(run, EVENT_CREATED);
 	TRY(launch(engine, run, e));
 	run->next = engine->runs;
 	engine->runs = run;
@@ -234,8 +267,8 @@ static void advance(struct engine *engine, struct run *run)
 	if (run->over || !run->launch || !launch_outcome(run->launch) || try_again(engine, run))
 		return;
 	run->over = true;
-	event_write(run, EVENT_COMPLETED, KILL_NONE);
-	event_write(run, EVENT_DESTROYED, KILL_NONE);
+	tell(run, EVENT_COMPLETED);
+	tell(run, EVENT_DESTROYED);
 }
 
 static void advance_all(struct engine *engine)

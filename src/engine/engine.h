@@ -44,6 +44,7 @@ struct request {
 	bool capture;         /* keep stdout and stderr for the report; else they go to output_fds */
 	int output_fds[2];    /* used when !capture; borrowed; 0 means the caller's own 1 and 2 */
 	int events_fd;        /* JSON lines are written here; 0: none; borrowed */
+	bool samples;         /* subscribers get what the meter sees */
 	bool guard_off;       /* never set by the CLI; for callers that judge themselves */
 	bool judge_only;      /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
 };
@@ -97,6 +98,33 @@ int engine_cancel(struct engine *engine, struct run *run);
 const struct outcome *run_outcome(const struct run *run); /* NULL until it is over */
 const struct decision *run_decision(const struct run *run);
 void run_done(struct engine *engine, struct run **run); /* ends it if it still runs */
+
+/* ---- events ---- */
+enum event_kind {
+	EVENT_CREATED,
+	EVENT_STARTED,
+	EVENT_WARNING,   /* warning */
+	EVENT_VIOLATION, /* denial */
+	EVENT_SAMPLE,    /* sample; to subscribers only, and only of runs whose request wants samples */
+	EVENT_KILLED,    /* reason */
+	EVENT_COMPLETED, /* run_outcome is there */
+	EVENT_DESTROYED, /* nothing of it is left; the last one */
+};
+
+struct engine_event {
+	enum event_kind kind;
+	const struct run *run;
+	const char *sandbox_id;
+	const char *json; /* the line of --events, without its newline */
+	enum kill_reason reason;
+	const struct wire_warning *warning;
+	const struct wire_sample *sample;
+	const struct wire_denial *denial;
+};
+
+/* Called from engine_start, engine_dispatch and engine_wait, in order; all of it is borrowed. It must not call the engine. */
+typedef void (*engine_listener)(void *context, const struct engine_event *event);
+int engine_subscribe(struct engine *engine, engine_listener listener, void *context);
 
 /* ---- in words ---- */
 /* Exit status of the tool for this outcome (HOUSE: its own, 124, 125, 126, 127, 137, 128+n). */

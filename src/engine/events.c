@@ -1,5 +1,7 @@
-/* What happens to a run, as JSON lines with time and sandboxId. */
+/* What happens to a run, as JSON lines with time and sandboxId: to the run's own descriptor, and to whoever subscribed. */
+#include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -8,21 +10,43 @@
 #include "engine/internal.h"
 
 static const char *const names[] = {
-	[EVENT_CREATED] = "sandbox.created",       [EVENT_STARTED] = "execution.started",   [EVENT_KILLED] = "execution.killed",
+	[EVENT_CREATED] = "sandbox.created",       [EVENT_STARTED] = "execution.started",   [EVENT_WARNING] = "limit.warning",
+	[EVENT_VIOLATION] = "security.violation",  [EVENT_KILLED] = "execution.killed",     [EVENT_SAMPLE] = "resource.sample",
 	[EVENT_COMPLETED] = "execution.completed", [EVENT_DESTROYED] = "sandbox.destroyed",
 };
 
-static void put_details(struct json_writer *w, const struct run *run, enum event_kind kind, enum kill_reason reason)
+static void put_amount(struct json_writer *w, const char *key, int64_t amount, int64_t unit)
 {
-	if (kind == EVENT_CREATED) {
-		json_put_string(w, "isolationLevel", run->decision.plan.level);
-		json_put_string(w, "backend", run->decision.plan.backend);
-	}
-	if (kind == EVENT_KILLED)
-		json_put_string(w, "reason", kill_reason_row(reason)->json);
-	const struct outcome *o = kind == EVENT_COMPLETED ? run_outcome(run) : NULL;
-	if (!o)
+	if (amount % unit == 0)
+		json_put_int(w, key, amount / unit);
+	else
+		json_put_fixed(w, key, amount / unit * 1000 + amount % unit * 1000 / unit);
+}
+
+/* In the name and the unit of the policy's field. */
+static void put_warning(struct json_writer *w, const struct wire_warning *warning)
+{
+	const struct limited *limited = limited_by(warning->limit);
+	if (!limited)
 		return;
+	json_put_string(w, "limitType", policy_limit_rows[limited->limit].json);
+	put_amount(w, "current", warning->current, limited->scale);
+	put_amount(w, "max", warning->max, limited->scale);
+}
+
+static void put_sample(struct json_writer *w, const struct wire_sample *s)
+{
+	json_put_fixed(w, "elapsedMs", s->at_us);
+	json_put_fixed(w, "cpuTimeMs", s->cpu_us);
+	json_put_fixed(w, "memoryMB", s->memory_bytes * 1000 / (1 << 20));
+	json_put_int(w, "processes", s->processes);
+	json_put_int(w, "threads", s->threads);
+	json_put_int(w, "diskBytes", s->disk_bytes);
+	json_put_int(w, "outputBytes", s->output_bytes);
+}
+
+static void put_outcome(struct json_writer *w, const struct outcome *o)
+{
 	if (o->exit_code >= 0)
 		json_put_int(w, "exitCode", o->exit_code);
 	else
@@ -32,23 +56,65 @@ static void put_details(struct json_writer *w, const struct run *run, enum event
 		json_put_string(w, "error", o->err.message);
 }
 
-void event_write(const struct run *run, enum event_kind kind, enum kill_reason reason)
+static void put_details(struct json_writer *w, const struct engine_event *event)
 {
-	if (run->events_fd < 0)
+	const struct run *run = event->run;
+	if (event->kind == EVENT_CREATED) {
+		json_put_string(w, "isolationLevel", run->decision.plan.level);
+		json_put_string(w, "backend", run->decision.plan.backend);
+	} else if (event->kind == EVENT_WARNING) {
+		put_warning(w, event->warning);
+	} else if (event->kind == EVENT_SAMPLE) {
+		put_sample(w, event->sample);
+	} else if (event->kind == EVENT_VIOLATION) {
+		denial_put(w, "violation", event->denial);
+	} else if (event->kind == EVENT_KILLED) {
+		json_put_string(w, "reason", kill_reason_row(event->reason)->json);
+	} else if (event->kind == EVENT_COMPLETED && run_outcome(run)) {
+		put_outcome(w, run_outcome(run));
+	}
+}
+
+static void write_line(const struct run *run, struct buf *line)
+{
+	/* A reader that does not read must not hold up the keeper, which may live in this process. */
+	struct pollfd reader = { .fd = run->events_fd, .events = POLLOUT };
+	buf_add_text(line, "\n");
+	if (buf_check(line) == 0 && poll(&reader, 1, 0) > 0 && (reader.revents & POLLOUT))
+		fd_write_all(run->events_fd, line->data, line->size);
+}
+
+void event_tell(struct engine *engine, const struct engine_event *what)
+{
+	const struct run *run = what->run;
+	bool to_file = run->events_fd >= 0 && what->kind != EVENT_SAMPLE;
+	if (!to_file && !engine->subscriber_count)
 		return;
+	struct engine_event event = *what;
 	char now[32];
 	clock_calendar(now, sizeof now);
 	autoclean(buf_done) struct buf line = BUF_MAX(8192);
 	struct json_writer w = json_writer_on(&line, 0);
 	json_open(&w, NULL, '{');
-	json_put_string(&w, "type", names[kind]);
+	json_put_string(&w, "type", names[event.kind]);
 	json_put_string(&w, "time", now);
 	json_put_string(&w, "sandboxId", run->id);
-	put_details(&w, run, kind, reason);
+	put_details(&w, &event);
 	json_close(&w, '}');
-	buf_add_text(&line, "\n");
-	/* A reader that does not read must not hold up the keeper, which may live in this process. */
-	struct pollfd reader = { .fd = run->events_fd, .events = POLLOUT };
-	if (buf_check(&line) == 0 && poll(&reader, 1, 0) > 0 && (reader.revents & POLLOUT))
-		fd_write_all(run->events_fd, line.data, line.size);
+	event.sandbox_id = run->id;
+	event.json = buf_text(&line);
+	for (size_t i = 0; i < engine->subscriber_count; i++)
+		engine->subscribers[i].listener(engine->subscribers[i].context, &event);
+	if (to_file)
+		write_line(run, &line);
+}
+
+int engine_subscribe(struct engine *engine, engine_listener listener, void *context)
+{
+	struct subscriber *more = reallocarray(engine->subscribers, engine->subscriber_count + 1, sizeof *more);
+	if (!more)
+		return -ENOMEM;
+	engine->subscribers = more;
+	more[engine->subscriber_count++] = (struct subscriber){ listener, context };
+	return 0;
 }

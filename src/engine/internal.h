@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "engine/engine.h"
 #include "launch/launch.h"
 
@@ -33,15 +34,34 @@ void input_done(struct input *in);
 short input_wants(const struct input *in, int *ret_fd); /* poll events, 0: nothing */
 void input_pump(struct input *in);
 
+/* denials.c: one of each kind, counted; what is beyond the bound is counted together */
+struct denials {
+	struct wire_denial *v;
+	size_t n;
+	uint64_t more;
+};
+
+const struct wire_denial *denials_keep(struct denials *d, const struct wire_denial *denial); /* NULL: known, or too many */
+void denials_done(struct denials *d);
+void denial_put(struct json_writer *w, const char *key, const struct wire_denial *denial);
+
+struct subscriber {
+	engine_listener listener;
+	void *context;
+};
+
 struct engine {
 	struct launcher *launcher;
 	struct kernel_facts facts; /* assumed, and corrected by what failed */
 	bool facts_known;
 	char *admin_file, *user_file;
 	struct run *runs;
+	struct subscriber *subscribers;
+	size_t subscriber_count;
 };
 
 struct run {
+	struct engine *engine;
 	struct run *next;
 	char id[24];
 	struct decision decision;
@@ -52,13 +72,23 @@ struct run {
 	int *named;
 	size_t named_count;
 	int events_fd; /* -1: none */
+	bool samples;
+	struct denials denials;
 	bool over;
 	struct outcome lost; /* the outcome, if it is not the launch's */
 };
 
-/* events.c: one JSON line each */
-enum event_kind { EVENT_CREATED, EVENT_STARTED, EVENT_KILLED, EVENT_COMPLETED, EVENT_DESTROYED };
-void event_write(const struct run *run, enum event_kind kind, enum kill_reason reason);
+/* events.c */
+void event_tell(struct engine *engine, const struct engine_event *what);
+
+/* report.c: which limit a reason speaks of; NULL: none */
+struct limited {
+	enum kill_reason reason;
+	enum policy_limit limit;
+	const char *unit;
+	int64_t scale; /* how many of struct plan_limits' unit make one of the policy's */
+};
+const struct limited *limited_by(enum kill_reason reason);
 
 /* own_files.c */
 int own_files_deny(const struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,

@@ -33,16 +33,18 @@ static void signal_name(int number, char out[24])
 		snprintf(out, 24, "signal %d", number);
 }
 
-/* Which limit a reason speaks of. */
-static const struct {
-	enum kill_reason reason;
-	enum policy_limit limit;
-	const char *unit;
-} limited[] = {
-	{ KILL_TIMEOUT, LIMIT_TIMEOUT_MS, "ms" },     { KILL_MEMORY, LIMIT_MEMORY_MB, "MiB" },
-	{ KILL_CPU, LIMIT_CPU_SECONDS, "s" },         { KILL_DISK, LIMIT_DISK_MB, "MiB" },
-	{ KILL_OUTPUT, LIMIT_OUTPUT_BYTES, "bytes" }, { KILL_PROCESSES, LIMIT_PROCESSES, "processes" },
-};
+const struct limited *limited_by(enum kill_reason reason)
+{
+	static const struct limited rows[] = {
+		{ KILL_TIMEOUT, LIMIT_TIMEOUT_MS, "ms", 1 },     { KILL_MEMORY, LIMIT_MEMORY_MB, "MiB", 1 << 20 },
+		{ KILL_CPU, LIMIT_CPU_SECONDS, "s", 1000 },      { KILL_DISK, LIMIT_DISK_MB, "MiB", 1 << 20 },
+		{ KILL_OUTPUT, LIMIT_OUTPUT_BYTES, "bytes", 1 }, { KILL_PROCESSES, LIMIT_PROCESSES, "processes", 1 },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].reason == reason)
+			return &rows[i];
+	return NULL;
+}
 
 void outcome_sentence(const struct run *run, char *out, size_t size)
 {
@@ -57,14 +59,13 @@ void outcome_sentence(const struct run *run, char *out, size_t size)
 	if (!o || o->kind != OUTCOME_KILLED)
 		return;
 	const struct kill_reason_row *row = kill_reason_row(o->reason);
-	for (size_t i = 0; i < COUNT_OF(limited); i++)
-		if (limited[i].reason == o->reason) {
-			snprintf(out, size, "%s: %s (%lld %s) after %.2f s; raise it with --%s", row->json, row->text,
-				 (long long)run->decision.policy.limits[limited[i].limit], limited[i].unit, seconds,
-				 policy_limit_rows[limited[i].limit].flag);
-			return;
-		}
-	snprintf(out, size, "%s: %s after %.2f s", row->json, row->text, seconds);
+	const struct limited *limited = limited_by(o->reason);
+	if (limited)
+		snprintf(out, size, "%s: %s (%lld %s) after %.2f s; raise it with --%s", row->json, row->text,
+			 (long long)run->decision.policy.limits[limited->limit], limited->unit, seconds,
+			 policy_limit_rows[limited->limit].flag);
+	else
+		snprintf(out, size, "%s: %s after %.2f s", row->json, row->text, seconds);
 }
 
 /* Text as it is, anything else as base64; the mark tells where a text was cut. */
@@ -130,7 +131,8 @@ static void put_usage(struct json_writer *w, const struct wire_usage *u)
 	json_close(w, '}');
 }
 
-static void put_result(struct json_writer *w, const char *id, const struct outcome *o, const struct decision *d)
+static void put_result(struct json_writer *w, const char *id, const struct outcome *o, const struct decision *d,
+		       const struct denials *denials)
 {
 	char name[24];
 	signal_name(o->signal, name);
@@ -151,6 +153,8 @@ static void put_result(struct json_writer *w, const char *id, const struct outco
 	json_put_bool(w, "truncated", o->cut[0] || o->cut[1]);
 	put_usage(w, &o->usage);
 	json_open(w, "denials", '[');
+	for (size_t i = 0; i < denials->n; i++)
+		denial_put(w, NULL, &denials->v[i]);
 	json_close(w, ']');
 	if (d) {
 		put_claims(w, &d->plan);
@@ -167,7 +171,7 @@ static void put_result(struct json_writer *w, const char *id, const struct outco
 int engine_report(const struct run *run, struct buf *out)
 {
 	struct json_writer w = json_writer_on(out, 2);
-	put_result(&w, run->id, run_outcome(run), &run->decision);
+	put_result(&w, run->id, run_outcome(run), &run->decision, &run->denials);
 	return buf_check(out);
 }
 
@@ -175,7 +179,7 @@ int engine_report_failure(const struct err *e, struct buf *out)
 {
 	struct outcome o = { .kind = OUTCOME_FAILED, .exit_code = -1, .err = *e };
 	struct json_writer w = json_writer_on(out, 2);
-	put_result(&w, NULL, &o, NULL);
+	put_result(&w, NULL, &o, NULL, &(struct denials){ 0 });
 	return buf_check(out);
 }
 

@@ -66,9 +66,11 @@ struct run {
 	int64_t sample_at_us; /* when the meter looks next */
 	int64_t output_left;
 
-	bool tell_start;  /* the host wants to know at once */
-	bool started;     /* the command was executed */
-	bool have_status; /* the command has ended */
+	bool tell_start;   /* the host wants to know at once */
+	bool want_samples; /* and what the meter sees */
+	bool started;      /* the command was executed */
+	bool have_status;  /* the command has ended */
+	uint64_t missed;   /* what the host was too slow to be told */
 	int32_t wait_status;
 	enum kill_reason reason;
 	struct wire_usage usage;
@@ -79,7 +81,7 @@ struct run {
 /* A START message, read. */
 struct start {
 	uint64_t number;
-	bool tell_start;
+	bool tell_start, want_samples;
 	size_t named;
 	int targets[KEEPER_MAX_NAMED]; /* the numbers that the named descriptors get */
 	struct plan plan;
@@ -152,4 +154,8 @@ void run_event(struct run *run, enum run_event event, enum kill_reason reason);
 void keeper_say_started(struct run *run);
 void keeper_say_killing(struct run *run);
 void keeper_say_ended(struct run *run);
+/* News, not duties: a host that does not read them loses them, and is told how many. */
+void keeper_say_warning(struct run *run, const struct wire_warning *warning);
+void keeper_say_sample(struct run *run, const struct wire_sample *sample);
+void keeper_say_denial(struct run *run, const struct wire_denial *denial);
 void keeper_kill_strays(struct keeper *keeper);

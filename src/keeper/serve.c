@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -107,6 +109,48 @@ void keeper_say_killing(struct run *run)
 	say_number(run, WIRE_KILLING, run->reason);
 }
 
+/* News may not fill the socket: its room is for what the host must hear. */
+#define NEWS_ROOM (32 * 1024)
+
+static bool has_room_for_news(const struct keeper *k)
+{
+	int queued = 0;
+	return k->listener || (ioctl(k->host, SIOCOUTQ, &queued) == 0 && queued < NEWS_ROOM);
+}
+
+static void say_news(struct run *run, enum wire_type type, struct wire_writer *w)
+{
+	if (buf_check(&w->out) == 0 && has_room_for_news(run->keeper))
+		say(run, type, w);
+	else
+		run->missed++;
+	buf_done(&w->out);
+}
+
+void keeper_say_warning(struct run *run, const struct wire_warning *warning)
+{
+	struct wire_writer w = { BUF_MAX(64) };
+	wire_put_u64(&w, run->number);
+	wire_put_warning(&w, warning);
+	say_news(run, WIRE_WARNING, &w);
+}
+
+void keeper_say_sample(struct run *run, const struct wire_sample *sample)
+{
+	struct wire_writer w = { BUF_MAX(128) };
+	wire_put_u64(&w, run->number);
+	wire_put_sample(&w, sample);
+	say_news(run, WIRE_SAMPLE, &w);
+}
+
+void keeper_say_denial(struct run *run, const struct wire_denial *denial)
+{
+	struct wire_writer w = { BUF_MAX(1024) };
+	wire_put_u64(&w, run->number);
+	wire_put_denial(&w, denial);
+	say_news(run, WIRE_DENIAL, &w);
+}
+
 /* ---- the end of a run ---- */
 static void run_free(struct run *run)
 {
@@ -136,6 +180,7 @@ void keeper_say_ended(struct run *run)
 		.cut = { run->streams[0].cut, run->streams[1].cut },
 		.duration_us = run->ended_us - run->started_us,
 		.usage = run->usage,
+		.missed = run->missed,
 		.err = run->err,
 	};
 	struct keeper *k = run->keeper;
@@ -184,6 +229,7 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 	int result = start_read(frame, 0, &start, &run->err);
 	run->number = start.number;
 	run->tell_start = start.tell_start;
+	run->want_samples = start.want_samples;
 	run->plan = start.plan;
 	if (result < 0 || run_spawn(run, &k->spare, &start, frame->fds, &run->err) < 0) {
 		stillborn(run);

@@ -1,4 +1,4 @@
-/* The START message: run number, whether to tell its start at once, count of named descriptors, their numbers, the plan. The
+/* The START message: run number, what the host wants to be told, count of named descriptors, their numbers, the plan. The
  * keeper reads it, and so does a spare reaper to which it is handed on. */
 #include "keeper/run.h"
 
@@ -7,7 +7,11 @@
 int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, struct err *e)
 {
 	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
-	*ret = (struct start){ .number = wire_get_u64(&r), .tell_start = wire_get_u32(&r) != 0 };
+	*ret = (struct start){ .number = wire_get_u64(&r) };
+	uint32_t wishes = wire_get_u32(&r);
+	r.bad |= (wishes & ~(uint32_t)WIRE_ALL_WISHES) != 0;
+	ret->tell_start = wishes & WIRE_TELL_START;
+	ret->want_samples = wishes & WIRE_WANT_SAMPLES;
 	ret->named = wire_get_count(&r, 4);
 	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named + extra_fds)
 		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");

@@ -156,7 +156,7 @@ static int send_start(struct launcher *l, const struct launch *run, const struct
 {
 	struct wire_writer w = { BUF_MAX(WIRE_MAX_PAYLOAD) };
 	wire_put_u64(&w, run->number);
-	wire_put_u32(&w, fds->tell_start);
+	wire_put_u32(&w, fds->wishes);
 	wire_put_u32(&w, (uint32_t)fds->named_count);
 	for (size_t i = 0; i < fds->named_count; i++)
 		wire_put_u32(&w, (uint32_t)fds->named_numbers[i]);
@@ -268,6 +268,7 @@ static void conclude(struct launch *run, const struct wire_ended *m)
 		.cut = { m->cut[0], m->cut[1] },
 		.usage = m->usage,
 		.duration_us = m->duration_us,
+		.missed = m->missed,
 		.err = m->err,
 	};
 	if (o->kind == OUTCOME_KILLED && o->exit_code >= 0 && o->reason != KILL_NONE && !m->started)
@@ -281,7 +282,7 @@ static void conclude(struct launch *run, const struct wire_ended *m)
 	}
 	run->over = true;
 	if (run->listener)
-		run->listener(run->context, LAUNCH_ENDED, o->reason);
+		run->listener(run->context, &(struct launch_event){ .kind = LAUNCH_ENDED, .reason = o->reason });
 }
 
 static struct launch *find(struct launcher *l, uint64_t number)
@@ -290,6 +291,36 @@ static struct launch *find(struct launcher *l, uint64_t number)
 		if (run->number == number && !run->over)
 			return run;
 	return NULL;
+}
+
+/* What is said about a run while it lives; false: nobody of ours says that. */
+static bool read_event(enum wire_type type, struct wire_reader *r, struct launch_event *ret)
+{
+	*ret = (struct launch_event){ 0 };
+	uint32_t reason = KILL_NONE;
+	switch (type) {
+	case WIRE_STARTED:
+	case WIRE_KILLING:
+		ret->kind = type == WIRE_STARTED ? LAUNCH_STARTED : LAUNCH_KILLING;
+		reason = wire_get_u32(r);
+		ret->reason = reason < KILL_COUNT ? (enum kill_reason)reason : KILL_NONE;
+		break;
+	case WIRE_WARNING:
+		ret->kind = LAUNCH_WARNING;
+		wire_get_warning(r, &ret->warning);
+		break;
+	case WIRE_SAMPLE:
+		ret->kind = LAUNCH_SAMPLE;
+		wire_get_sample(r, &ret->sample);
+		break;
+	case WIRE_DENIAL:
+		ret->kind = LAUNCH_DENIAL;
+		wire_get_denial(r, &ret->denial);
+		break;
+	default:
+		return false;
+	}
+	return reason < KILL_COUNT && wire_reader_finished(r);
 }
 
 static void on_heard(void *context, const struct wire_frame *frame)
@@ -305,10 +336,9 @@ static void on_heard(void *context, const struct wire_frame *frame)
 		return;
 	}
 	struct launch *run = find(l, wire_get_u64(&r));
-	uint32_t reason = wire_get_u32(&r);
-	if (!run || r.bad || reason >= KILL_COUNT || !run->listener)
-		return;
-	run->listener(run->context, frame->type == WIRE_STARTED ? LAUNCH_STARTED : LAUNCH_KILLING, (enum kill_reason)reason);
+	struct launch_event event;
+	if (run && run->listener && read_event(frame->type, &r, &event))
+		run->listener(run->context, &event);
 }
 
 /* The keeper is gone: so is everything it kept, by parent-death signals. Every run that was under way has failed. */

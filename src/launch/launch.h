@@ -6,11 +6,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "launch/outcome.h"
 #include "plan/plan.h"
 #include "plan/spare.h"
+#include "wire/message.h"
 
 struct launcher;
 
@@ -39,15 +41,24 @@ void launcher_close(struct launcher **l); /* ends every run; returns when the ke
 struct launch_fds {
 	int input;
 	int output[2];   /* where stdout and stderr go; -1: captured for the outcome */
-	bool tell_start; /* LAUNCH_STARTED at once; else when it happens to be noticed, which is cheaper */
+	uint32_t wishes; /* enum wire_wish: what the listener wants to be told */
 	const int *named;
 	const int *named_numbers;
 	size_t named_count;
 };
 
 /* What happens to a run; called from dispatch only. */
-enum launch_event { LAUNCH_STARTED, LAUNCH_KILLING, LAUNCH_ENDED };
-typedef void (*launch_listener)(void *context, enum launch_event event, enum kill_reason reason);
+enum launch_event_kind { LAUNCH_STARTED, LAUNCH_KILLING, LAUNCH_WARNING, LAUNCH_SAMPLE, LAUNCH_DENIAL, LAUNCH_ENDED };
+struct launch_event {
+	enum launch_event_kind kind;
+	enum kill_reason reason; /* KILLING, ENDED */
+	union {
+		struct wire_warning warning;
+		struct wire_sample sample;
+		struct wire_denial denial;
+	};
+};
+typedef void (*launch_listener)(void *context, const struct launch_event *event);
 
 struct launch;
 

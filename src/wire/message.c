@@ -1,6 +1,7 @@
 #include "wire/message.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct kill_reason_row reasons[KILL_COUNT] = {
 #define REASON(name, json, exit_status, text) [KILL_##name] = { json, exit_status, text },
@@ -58,6 +59,13 @@ static void get_err(struct wire_reader *r, struct err *ret)
 	}
 }
 
+static enum kill_reason get_reason(struct wire_reader *r)
+{
+	uint32_t reason = wire_get_u32(r);
+	r->bad |= reason >= KILL_COUNT;
+	return r->bad ? KILL_NONE : (enum kill_reason)reason;
+}
+
 void wire_put_ended(struct wire_writer *w, const struct wire_ended *m)
 {
 	wire_put_u64(w, m->run);
@@ -72,6 +80,7 @@ void wire_put_ended(struct wire_writer *w, const struct wire_ended *m)
 	usage_numbers(&usage, numbers);
 	for (size_t i = 0; i < 6; i++)
 		wire_put_i64(w, *numbers[i]);
+	wire_put_u64(w, m->missed);
 	put_err(w, &m->err);
 }
 
@@ -80,9 +89,7 @@ void wire_get_ended(struct wire_reader *r, struct wire_ended *ret)
 	*ret = (struct wire_ended){ .run = wire_get_u64(r) };
 	ret->wait_status = (int32_t)wire_get_u32(r);
 	ret->started = wire_get_u32(r) != 0;
-	uint32_t reason = wire_get_u32(r);
-	r->bad |= reason >= KILL_COUNT;
-	ret->reason = r->bad ? KILL_NONE : (enum kill_reason)reason;
+	ret->reason = get_reason(r);
 	ret->cut[0] = wire_get_u32(r) != 0;
 	ret->cut[1] = wire_get_u32(r) != 0;
 	ret->duration_us = wire_get_i64(r);
@@ -90,5 +97,86 @@ void wire_get_ended(struct wire_reader *r, struct wire_ended *ret)
 	usage_numbers(&ret->usage, numbers);
 	for (size_t i = 0; i < 6; i++)
 		*numbers[i] = wire_get_i64(r);
+	ret->missed = wire_get_u64(r);
 	get_err(r, &ret->err);
+}
+
+static void sample_numbers(struct wire_sample *s, int64_t *ret[7])
+{
+	ret[0] = &s->at_us;
+	ret[1] = &s->cpu_us;
+	ret[2] = &s->memory_bytes;
+	ret[3] = &s->processes;
+	ret[4] = &s->threads;
+	ret[5] = &s->disk_bytes;
+	ret[6] = &s->output_bytes;
+}
+
+void wire_put_sample(struct wire_writer *w, const struct wire_sample *m)
+{
+	struct wire_sample sample = *m;
+	int64_t *numbers[7];
+	sample_numbers(&sample, numbers);
+	for (size_t i = 0; i < 7; i++)
+		wire_put_i64(w, *numbers[i]);
+}
+
+void wire_get_sample(struct wire_reader *r, struct wire_sample *ret)
+{
+	int64_t *numbers[7];
+	sample_numbers(ret, numbers);
+	for (size_t i = 0; i < 7; i++)
+		*numbers[i] = wire_get_i64(r);
+}
+
+void wire_put_warning(struct wire_writer *w, const struct wire_warning *m)
+{
+	wire_put_u32(w, m->limit);
+	wire_put_i64(w, m->current);
+	wire_put_i64(w, m->max);
+}
+
+void wire_get_warning(struct wire_reader *r, struct wire_warning *ret)
+{
+	*ret = (struct wire_warning){ .limit = get_reason(r) };
+	ret->current = wire_get_i64(r);
+	ret->max = wire_get_i64(r);
+}
+
+void wire_put_denial(struct wire_writer *w, const struct wire_denial *m)
+{
+	wire_put_text(w, m->kind);
+	wire_put_u32(w, (uint32_t)m->syscall);
+	wire_put_u32(w, (uint32_t)m->errnum);
+	wire_put_u32(w, (uint32_t)m->pid);
+	wire_put_u64(w, m->count);
+	for (size_t i = 0; i < 6; i++)
+		wire_put_u64(w, m->args[i]);
+	wire_put_text(w, m->program);
+	wire_put_text(w, m->path);
+}
+
+/* A text that fits; one that does not is bad, since nobody of ours would send it. */
+static void get_fixed(struct wire_reader *r, char *out, size_t size)
+{
+	const char *text = wire_get_text(r);
+	if (!text || strlen(text) >= size) {
+		r->bad = true;
+		return;
+	}
+	memcpy(out, text, strlen(text) + 1);
+}
+
+void wire_get_denial(struct wire_reader *r, struct wire_denial *ret)
+{
+	*ret = (struct wire_denial){ 0 };
+	get_fixed(r, ret->kind, sizeof ret->kind);
+	ret->syscall = (int32_t)wire_get_u32(r);
+	ret->errnum = (int32_t)wire_get_u32(r);
+	ret->pid = (int32_t)wire_get_u32(r);
+	ret->count = wire_get_u64(r);
+	for (size_t i = 0; i < 6; i++)
+		ret->args[i] = wire_get_u64(r);
+	get_fixed(r, ret->program, sizeof ret->program);
+	get_fixed(r, ret->path, sizeof ret->path);
 }

@@ -48,6 +48,37 @@ struct wire_usage {
 	int64_t output_bytes; /* produced, not kept */
 };
 
+/* WIRE_SAMPLE: one look of the meter. */
+struct wire_sample {
+	int64_t at_us; /* since the start */
+	int64_t cpu_us, memory_bytes, processes, threads, disk_bytes, output_bytes;
+};
+
+/* WIRE_WARNING: a limit, named by the reason that passing it would give, in the units of struct plan_limits. */
+struct wire_warning {
+	enum kill_reason limit;
+	int64_t current, max;
+};
+
+/* WIRE_DENIAL: facts, no words. */
+struct wire_denial {
+	char kind[16]; /* "syscall", "path", "network" */
+	int32_t syscall;
+	int32_t errnum;
+	int32_t pid;
+	uint64_t count;
+	uint64_t args[6];
+	char program[64]; /* bytes that the run chose */
+	char path[512];   /* so are these */
+};
+
+/* START: what the host wants to be told. */
+enum wire_wish {
+	WIRE_TELL_START = 1 << 0,   /* STARTED at once; else when it happens to be noticed, which is cheaper */
+	WIRE_WANT_SAMPLES = 1 << 1, /* SAMPLE */
+	WIRE_ALL_WISHES = (1 << 2) - 1,
+};
+
 /* WIRE_ENDED: the run is over and nothing of it is left. */
 struct wire_ended {
 	uint64_t run;
@@ -57,8 +88,17 @@ struct wire_ended {
 	bool cut[2];
 	int64_t duration_us;
 	struct wire_usage usage;
-	struct err err; /* why it did not start */
+	uint64_t missed; /* warnings, samples and denials that the host was too slow to be told */
+	struct err err;  /* why it did not start */
 };
 
 void wire_put_ended(struct wire_writer *w, const struct wire_ended *m);
 void wire_get_ended(struct wire_reader *r, struct wire_ended *ret);
+
+/* Behind the number of the run, as in every message about one. */
+void wire_put_sample(struct wire_writer *w, const struct wire_sample *m);
+void wire_get_sample(struct wire_reader *r, struct wire_sample *ret);
+void wire_put_warning(struct wire_writer *w, const struct wire_warning *m);
+void wire_get_warning(struct wire_reader *r, struct wire_warning *ret);
+void wire_put_denial(struct wire_writer *w, const struct wire_denial *m);
+void wire_get_denial(struct wire_reader *r, struct wire_denial *ret);

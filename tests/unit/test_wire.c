@@ -69,6 +69,90 @@ static void every_cut_is_bad(void **state)
 	buf_done(&w.out);
 }
 
+/* ---- news ---- */
+
+static const struct wire_sample a_sample = { 1, 2, 3, 4, 5, 6, INT64_MAX };
+static const struct wire_warning a_warning = { KILL_CPU, 800, 1000 };
+static const struct wire_denial a_denial = { "syscall", 41, 1, 17, 3, { 1, 2, 3, 4, 5, UINT64_MAX }, "sh", "/etc/sh\303\244dow" };
+
+static void put_news(struct wire_writer *w, int which)
+{
+	if (which == 0)
+		wire_put_sample(w, &a_sample);
+	else if (which == 1)
+		wire_put_warning(w, &a_warning);
+	else
+		wire_put_denial(w, &a_denial);
+}
+
+static void news_come_back(void **state)
+{
+	(void)state;
+	for (int which = 0; which < 3; which++) {
+		struct wire_writer w = { BUF_MAX(1024) };
+		put_news(&w, which);
+		for (size_t size = 0; size <= w.out.size; size++) {
+			struct wire_reader r = { w.out.data, w.out.data + size, false };
+			struct wire_sample sample = { 0 };
+			struct wire_warning warning = { 0 };
+			struct wire_denial denial;
+			if (which == 0)
+				wire_get_sample(&r, &sample);
+			else if (which == 1)
+				wire_get_warning(&r, &warning);
+			else
+				wire_get_denial(&r, &denial);
+			assert_int_equal(wire_reader_finished(&r), size == w.out.size);
+			if (size < w.out.size)
+				continue;
+			if (which == 0)
+				assert_memory_equal(&sample, &a_sample, sizeof sample);
+			else if (which == 1)
+				assert_true(warning.limit == KILL_CPU && warning.current == 800 && warning.max == 1000);
+			else
+				assert_memory_equal(&denial, &a_denial, sizeof denial);
+		}
+		buf_done(&w.out);
+	}
+}
+
+static void a_denial_that_does_not_fit_is_bad(void **state)
+{
+	(void)state;
+	char long_name[64 + 1];
+	memset(long_name, 'x', sizeof long_name);
+	for (size_t length = 63; length <= 64; length++) {
+		struct wire_writer w = { BUF_MAX(1024) };
+		struct wire_reader r;
+		struct wire_denial denial;
+		wire_put_text(&w, "syscall");
+		for (int i = 0; i < 3; i++)
+			wire_put_u32(&w, 1);
+		for (int i = 0; i < 7; i++)
+			wire_put_u64(&w, 1);
+		long_name[length] = '\0';
+		wire_put_text(&w, long_name);
+		wire_put_text(&w, "");
+		r = reader(&w);
+		wire_get_denial(&r, &denial);
+		assert_int_equal(wire_reader_finished(&r), length == 63);
+		long_name[length] = 'x';
+		buf_done(&w.out);
+	}
+}
+
+static void a_warning_of_no_limit_is_bad(void **state)
+{
+	(void)state;
+	struct wire_writer w = { BUF_MAX(64) };
+	wire_put_warning(&w, &(struct wire_warning){ KILL_COUNT, 1, 1 });
+	struct wire_reader r = reader(&w);
+	struct wire_warning warning;
+	wire_get_warning(&r, &warning);
+	assert_false(wire_reader_finished(&r));
+	buf_done(&w.out);
+}
+
 static void a_text_needs_its_nul_and_no_other(void **state)
 {
 	(void)state;
@@ -189,6 +273,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_and_texts_come_back),
 		cmocka_unit_test(every_cut_is_bad),
+		cmocka_unit_test(news_come_back),
+		cmocka_unit_test(a_denial_that_does_not_fit_is_bad),
+		cmocka_unit_test(a_warning_of_no_limit_is_bad),
 		cmocka_unit_test(a_text_needs_its_nul_and_no_other),
 		cmocka_unit_test(a_count_that_cannot_be_is_bad),
 		cmocka_unit_test(frames_carry_large_payloads_and_descriptors),
