@@ -1,13 +1,26 @@
 /* The meter: what the run's tree uses, looked at regularly. It is the strength `polled`: a fast program can pass a limit
- * between two looks, and is then ended. */
+ * between two looks, and is then ended.
+ *
+ * Twenty looks a second, all runs at the same moment, so that the keeper wakes once for all. A tree that is busy is looked at as
+ * soon as it could have passed a limit by much, but so that the looks themselves stay a small part of the time. */
 #include "keeper/run.h"
 
-#include "base/scope.h"
-#include "kernel/proc.h"
+#include <unistd.h>
 
-/* Twenty looks a second; near a limit (over 80 %) a hundred. */
+#include "base/clock.h"
+#include "base/scope.h"
+
 #define CALM_US 50000
-#define NEAR_US 10000
+#define LEAST_US 2000
+#define LOOKS_SHARE 10 /* looks take at most this part of the time */
+
+/* How fast a core can eat: pages are cleared at about 2 GB/s, and written to the cache at less. */
+#define MEMORY_BYTES_PER_US 2000
+/* What may be passed before the next look. */
+#define MEMORY_SLACK (INT64_C(40) << 20)
+#define CPU_SLACK_MS 50
+/* An ending run that goes on using the processor loses its grace here. */
+#define CPU_GRACE_MS 100
 
 static void raise_to(int64_t *peak, int64_t now)
 {
@@ -15,33 +28,76 @@ static void raise_to(int64_t *peak, int64_t now)
 		*peak = now;
 }
 
+struct measure {
+	enum kill_reason limit;
+	int64_t now, most;
+	int64_t slack;  /* may be passed by this much */
+	int64_t per_us; /* a core takes a microsecond for this much; 0: the rate is not known */
+	int64_t us_per; /* or this many for one */
+};
+
+/* When this could be beyond its limit by more than its slack. */
+static int64_t time_left_us(const struct measure *m, int64_t cores)
+{
+	if (m->most == PLAN_UNLIMITED)
+		return CALM_US;
+	int64_t left = m->most + m->slack - m->now;
+	if (m->per_us)
+		return left / (m->per_us * cores);
+	if (m->us_per)
+		return left * m->us_per / cores;
+	return m->now > m->most / 2 ? LEAST_US * 2 : CALM_US;
+}
+
+static int64_t next_look_us(const struct run *run, const struct measure *rows, size_t count, const struct tree_usage *usage)
+{
+	int64_t delay = CALM_US, cores = sysconf(_SC_NPROCESSORS_ONLN);
+	if (usage->threads < cores)
+		cores = usage->threads;
+	for (size_t i = 0; !usage->quiet && i < count; i++) {
+		int64_t left = time_left_us(&rows[i], cores > 0 ? cores : 1);
+		delay = left < delay ? left : delay;
+	}
+	int64_t least = run->meter.look_cost_us * LOOKS_SHARE;
+	least = least < LEAST_US ? LEAST_US : least > CALM_US ? CALM_US : least;
+	return delay < least ? least : delay;
+}
+
+void meter_start(struct run *run)
+{
+	run->meter.tree.root = run->reaper;
+	run->meter.looked_us = run->started_us;
+	meter_memory_start(&run->meter);
+	run->sample_at_us = run->started_us + 20000;
+}
+
 enum kill_reason run_sample(struct run *run, int64_t now_us)
 {
-	struct proc_tree_usage tree;
-	run->sample_at_us = now_us + CALM_US;
-	if (proc_tree_usage(run->reaper, true, &run->seen, &tree) < 0)
-		return KILL_NONE;                                                 /* it has just ended */
-	int64_t processes = tree.processes > 0 ? (int64_t)tree.processes - 1 : 0; /* the reaper is ours */
-	raise_to(&run->usage.peak_memory_bytes, (int64_t)tree.memory_bytes);
-	raise_to(&run->usage.processes, processes);
+	struct tree_usage tree;
+	int proc = keeper_proc(run->keeper);
+	run->sample_at_us = (now_us / CALM_US + 1) * CALM_US;
+	if (proc < 0 || tree_look(&run->meter.tree, proc, &tree) < 0)
+		return KILL_NONE; /* it has just ended */
+	int64_t memory = (int64_t)meter_memory(run, &tree, proc, now_us);
+	raise_to(&run->usage.peak_memory_bytes, memory);
+	raise_to(&run->usage.processes, tree.processes);
 	raise_to(&run->usage.cpu_us, (int64_t)tree.cpu_us);
 
 	const struct plan_limits *limits = &run->plan.limits;
-	const struct {
-		enum kill_reason reason;
-		int64_t now, most;
-	} rows[] = {
-		{ KILL_MEMORY, (int64_t)tree.memory_bytes, limits->memory_bytes },
-		{ KILL_PROCESSES, processes, limits->processes },
-		{ KILL_CPU, (int64_t)tree.cpu_us / 1000, limits->cpu_ms },
+	int64_t cpu_grace = run->reason == KILL_CPU ? CPU_GRACE_MS : 0;
+	const struct measure rows[] = {
+		{ KILL_MEMORY, memory, limits->memory_bytes, .slack = MEMORY_SLACK, .per_us = MEMORY_BYTES_PER_US },
+		{ KILL_PROCESSES, tree.processes, limits->processes },
+		{ KILL_CPU, (int64_t)tree.cpu_us / 1000 - cpu_grace, limits->cpu_ms, .slack = CPU_SLACK_MS, .us_per = 1000 },
 	};
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (rows[i].most == PLAN_UNLIMITED)
-			continue;
-		if (rows[i].now > rows[i].most)
-			return rows[i].reason;
-		if (rows[i].now > rows[i].most / 5 * 4)
-			run->sample_at_us = now_us + NEAR_US;
-	}
+	int64_t end_us = clock_now_us();
+	run->meter.look_cost_us = end_us - now_us;
+	run->meter.looked_us = now_us;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].most != PLAN_UNLIMITED && rows[i].now > rows[i].most)
+			return rows[i].limit;
+	int64_t delay = next_look_us(run, rows, COUNT_OF(rows), &tree);
+	if (delay < CALM_US)
+		run->sample_at_us = end_us + delay;
 	return KILL_NONE;
 }

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "keeper/keeper.h"
-#include "kernel/proc.h"
+#include "keeper/meter.h"
 #include "plan/plan.h"
 #include "plan/spare.h"
 #include "wire/frame.h"
@@ -74,7 +74,7 @@ struct run {
 	int32_t wait_status;
 	enum kill_reason reason;
 	struct wire_usage usage;
-	struct proc_memory seen; /* by the meter */
+	struct meter meter;
 	struct err err;
 };
 
@@ -139,7 +139,9 @@ bool run_is_silent(const struct run *run); /* both streams ended, all of it deli
 bool stream_wants_read(const struct stream *s);
 bool stream_wants_write(const struct stream *s);
 
-/* meter.c: look at the run's tree; the limit that was passed, or KILL_NONE */
+/* meter.c */
+void meter_start(struct run *run);
+/* Look at the run's tree; the limit that was passed, or KILL_NONE. */
 enum kill_reason run_sample(struct run *run, int64_t now_us);
 
 /* private_dir.c */
@@ -159,3 +161,4 @@ void keeper_say_warning(struct run *run, const struct wire_warning *warning);
 void keeper_say_sample(struct run *run, const struct wire_sample *sample);
 void keeper_say_denial(struct run *run, const struct wire_denial *denial);
 void keeper_kill_strays(struct keeper *keeper);
+int keeper_proc(struct keeper *keeper); /* a descriptor of /proc */

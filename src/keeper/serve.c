@@ -28,6 +28,7 @@ struct keeper {
 	int epoll;
 	struct run *runs[KEEPER_MAX_RUNS];
 	size_t count;
+	int proc;   /* for the meters; opened when the first one looks */
 	size_t top; /* no run has a slot as high as this */
 	bool host_gone;
 	struct keeper_spare spare;
@@ -162,7 +163,7 @@ static void run_free(struct run *run)
 	stream_done(&run->streams[1]);
 	fd_done(&run->pidfd);
 	fd_done(&run->status);
-	proc_memory_done(&run->seen);
+	tree_done(&run->meter.tree);
 	plan_done(&run->plan);
 	k->runs[run->slot] = NULL;
 	k->count--;
@@ -237,7 +238,7 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 	}
 	frame->fds[1] = frame->fds[2] = -1; /* the sinks are the streams' now */
 	run->output_left = run->plan.limits.output_bytes;
-	run->sample_at_us = run->started_us + 20000;
+	meter_start(run);
 	int64_t wall_ms = run->plan.limits.wall_ms;
 	run->deadline_us = wall_ms == PLAN_UNLIMITED ? INT64_MAX : run->started_us + wall_ms * 1000;
 	watch(k, run->pidfd, EPOLLIN, tag(run, SOURCE_PIDFD));
@@ -312,18 +313,31 @@ static void on_status(struct run *run)
 		fd_done(&run->status); /* the reaper has closed it; its pidfd tells when it is gone */
 }
 
-/* rusage of the reaper covers everyone it waited for, and everyone the kernel ended with it. */
+/* What the reaper has used covers everyone it waited for, and everyone the kernel ended with it. */
 static void take_usage(struct run *run, const struct rusage *u)
 {
 	int64_t cpu = (int64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 + u->ru_utime.tv_usec + u->ru_stime.tv_usec;
 	int64_t peak = (int64_t)u->ru_maxrss * 1024;
 	struct wire_usage *usage = &run->usage;
+	cpu += (int64_t)run->meter.tree.lost_us;
 	usage->cpu_us = cpu > usage->cpu_us ? cpu : usage->cpu_us;
 	usage->peak_memory_bytes = peak > usage->peak_memory_bytes ? peak : usage->peak_memory_bytes;
-	usage->disk_read_bytes = (int64_t)u->ru_inblock * 512;
+	usage->disk_read_bytes = (int64_t)u->ru_inblock * 512; /* what /proc/PID/io calls read_bytes and write_bytes, in sectors */
 	usage->disk_write_bytes = (int64_t)u->ru_oublock * 512;
 	if (usage->processes == 0 && run->started)
 		usage->processes = 1;
+}
+
+/* The kernel's own limits end a process by signal. A signal proves nothing, a command can send itself any; together with what
+ * was used it does. */
+static void explain_signal(struct run *run)
+{
+	int64_t cpu_ms = run->plan.limits.cpu_ms;
+	if (run->reason != KILL_NONE || !run->have_status || !WIFSIGNALED(run->wait_status))
+		return;
+	int signal = WTERMSIG(run->wait_status);
+	if ((signal == SIGXCPU || signal == SIGKILL) && cpu_ms != PLAN_UNLIMITED && run->usage.cpu_us / 1000 >= cpu_ms)
+		run->reason = KILL_CPU;
 }
 
 static void on_gone(struct run *run)
@@ -334,6 +348,7 @@ static void on_gone(struct run *run)
 		return;
 	on_status(run);
 	take_usage(run, &usage);
+	explain_signal(run);
 	epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, run->pidfd, NULL);
 	fd_done(&run->pidfd);
 	fd_done(&run->status);
@@ -371,9 +386,16 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 }
 
 /* ---- time ---- */
+int keeper_proc(struct keeper *k)
+{
+	if (k->proc < 0)
+		k->proc = proc_open();
+	return k->proc;
+}
+
 static bool is_metered(const struct run *run)
 {
-	return run->state <= RUN_RUNNING;
+	return run->state <= RUN_ENDING;
 }
 
 int keeper_wait_ms(const struct keeper *k)
@@ -475,6 +497,7 @@ static void finish_all(struct keeper *k)
 static int init(struct keeper *k, int socket)
 {
 	k->host = socket;
+	k->proc = -1;
 	k->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (k->epoll < 0)
 		return -errno;
@@ -553,6 +576,7 @@ void keeper_close(struct keeper **k)
 		return;
 	finish_all(*k);
 	fd_done(&(*k)->epoll);
+	fd_done(&(*k)->proc);
 	fd_done(&(*k)->host);
 	free(*k);
 	*k = NULL;

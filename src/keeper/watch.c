@@ -41,7 +41,8 @@ static void kill_now(struct run *run)
 static void end(struct run *run)
 {
 	keeper_say_killing(run);
-	bool hurry = run->reason == KILL_MEMORY || run->reason == KILL_PROCESSES || run->plan.limits.grace_ms == 0;
+	bool eats = run->reason == KILL_MEMORY || run->reason == KILL_PROCESSES || run->reason == KILL_DISK;
+	bool hurry = eats || run->plan.limits.grace_ms == 0;
 	if (hurry) {
 		kill_now(run);
 		return;

@@ -3,33 +3,27 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/scope.h"
 #include "kernel/raw.h"
 
-#define PROC_REMEMBERED 4096
-
-struct stat_line {
-	char state;
-	pid_t ppid;
-	uint64_t own_ticks, waited_ticks;
-	uint32_t threads;
-};
-
-static int open_proc(void)
+int proc_open(void)
 {
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
 /* One read: the kernel makes these files whole. NUL-terminated; the length or -errno. */
-static int read_small(int proc, const char *path, char *out, size_t size)
+static int read_small(int proc, pid_t pid, const char *name, char *out, size_t size)
 {
+	char path[48];
+	snprintf(path, sizeof path, "%d/%s", pid, name);
 	autoclean(fd_done) int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -50,82 +44,120 @@ static uint64_t next_number(const char **p)
 	return number;
 }
 
-/* "pid (name) S ppid …": the name is the program's choice, parentheses and all, so the last one ends it. */
-static int read_stat(int proc, pid_t pid, struct stat_line *ret)
+static uint64_t ticks_to_us(uint64_t ticks)
 {
-	char path[32], text[1024];
-	snprintf(path, sizeof path, "%d/stat", pid);
-	TRY(read_small(proc, path, text, sizeof text));
+	long per_second = sysconf(_SC_CLK_TCK);
+	return ticks * 1000000 / (uint64_t)(per_second > 0 ? per_second : 100);
+}
+
+/* "pid (name) S ppid …": the name is the program's choice, parentheses and all, so the last one ends it. */
+int proc_stat(int proc, pid_t pid, struct proc_stat *ret)
+{
+	char text[1024];
+	TRY(read_small(proc, pid, "stat", text, sizeof text));
 	const char *p = strrchr(text, ')');
 	if (!p || strlen(p) < 4)
 		return -EIO;
-	uint64_t fields[18] = { 0 }; /* from the 4th on */
-	struct stat_line line = { .state = p[2] };
+	uint64_t fields[21] = { 0 }; /* from the 4th on */
+	struct proc_stat line = { .state = p[2] };
 	p += 3;
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		fields[i] = next_number(&p);
-	line.ppid = (pid_t)fields[0];
-	line.own_ticks = fields[10] + fields[11];
-	line.waited_ticks = fields[12] + fields[13];
+	line.parent = (pid_t)fields[0];
+	line.waited_us = ticks_to_us(fields[12] + fields[13]);
 	line.threads = (uint32_t)fields[16];
+	line.rss_bytes = fields[20] * (uint64_t)sysconf(_SC_PAGESIZE);
 	*ret = line;
 	return 0;
 }
 
-static uint64_t status_kb(const char *text, const char *key)
+int proc_cpu_us(pid_t pid, uint64_t *ret)
 {
-	const char *p = strstr(text, key);
-	return p ? (p += strlen(key), next_number(&p)) : 0;
+	struct timespec time;
+	clockid_t clock = (clockid_t)((~(unsigned)pid << 3) | 2); /* clock_getcpuclockid(), without its question */
+	if (clock_gettime(clock, &time) < 0)
+		return -errno;
+	*ret = (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
+	return 0;
 }
 
-static uint64_t read_memory(int proc, pid_t pid)
+/* "Key:   12 kB", at the start of a line; false when there is no such line. */
+static bool kilobytes(const char *text, const char *key, uint64_t *ret)
 {
-	char path[32], text[4096];
-	snprintf(path, sizeof path, "%d/status", pid);
-	if (read_small(proc, path, text, sizeof text) < 0)
-		return 0;
-	return (status_kb(text, "\nRssAnon:") + status_kb(text, "\nRssShmem:") + status_kb(text, "\nVmSwap:")) * 1024;
+	const char *p = strstr(text, key);
+	if (!p)
+		return false;
+	p += strlen(key);
+	*ret = next_number(&p) * 1024;
+	return true;
+}
+
+int proc_memory(int proc, pid_t pid, struct proc_memory *ret)
+{
+	char text[4096];
+	TRY(read_small(proc, pid, "status", text, sizeof text));
+	struct proc_memory m = { 0 };
+	kilobytes(text, "\nRssAnon:", &m.anon); /* a process without memory of its own has no such lines */
+	kilobytes(text, "\nRssShmem:", &m.shared);
+	kilobytes(text, "\nVmSwap:", &m.swapped);
+	*ret = m;
+	return 0;
+}
+
+int proc_memory_shared(int proc, pid_t pid, struct proc_memory *ret)
+{
+	char text[2048];
+	struct proc_memory m = { 0 };
+	TRY(read_small(proc, pid, "smaps_rollup", text, sizeof text));
+	if (!kilobytes(text, "\nPss_Anon:", &m.anon) || !kilobytes(text, "\nPss_Shmem:", &m.shared))
+		return -ENOTSUP; /* before Linux 5.3 */
+	kilobytes(text, "\nSwapPss:", &m.swapped);
+	*ret = m;
+	return 0;
+}
+
+int proc_io(int proc, pid_t pid, struct proc_io *ret)
+{
+	char text[512];
+	int size = read_small(proc, pid, "io", text, sizeof text);
+	TRY(size);
+	const char *p = text;
+	uint64_t fields[6];
+	for (size_t i = 0; i < COUNT_OF(fields); i++)
+		fields[i] = next_number(&p);
+	if (size == 0)
+		return -ESRCH;
+	*ret = (struct proc_io){ fields[0], fields[1], fields[4], fields[5] };
+	return 0;
 }
 
 /* ---- who belongs to it ---- */
 
-struct tree {
-	pid_t *pids;
-	size_t count, room;
-};
-
-static void add_pid(struct tree *t, uint64_t pid)
-{
-	if (pid > 0 && t->count < t->room)
-		t->pids[t->count++] = (pid_t)pid;
-}
-
 /* "12 345 6 ", as long as it likes: read in pieces, a number may be cut. */
-static int add_children_of(int proc, pid_t pid, pid_t tid, struct tree *t)
+static int children_of_thread(int proc, pid_t pid, pid_t tid, proc_child *say, void *data)
 {
 	char path[64], chunk[4096];
 	snprintf(path, sizeof path, "%d/task/%d/children", pid, tid);
 	autoclean(fd_done) int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	uint64_t number = 0;
+	pid_t number = 0;
 	for (ssize_t got; (got = read(fd, chunk, sizeof chunk)) > 0;)
 		for (ssize_t i = 0; i < got; i++) {
 			if (chunk[i] >= '0' && chunk[i] <= '9') {
-				number = number * 10 + (uint64_t)(chunk[i] - '0');
+				number = number * 10 + (chunk[i] - '0');
 				continue;
 			}
-			add_pid(t, number);
+			if (number > 0)
+				say(data, number, pid);
 			number = 0;
 		}
-	add_pid(t, number);
+	if (number > 0)
+		say(data, number, pid);
 	return 0;
 }
 
-typedef void visit(int proc, pid_t pid, pid_t number, void *data);
-
-/* Every entry of a directory of /proc whose name is a number. */
-static int each_number(int proc, const char *path, pid_t pid, visit *visit_one, void *data)
+int proc_each_number(int proc, const char *path, proc_number *say, void *data)
 {
 	autoclean(fd_done) int dir = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
@@ -136,197 +168,76 @@ static int each_number(int proc, const char *path, pid_t pid, visit *visit_one, 
 			const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
 			const char *name = entry->d_name;
 			at += entry->d_reclen;
-			if (*name >= '1' && *name <= '9')
-				visit_one(proc, pid, (pid_t)next_number(&name), data);
+			if (*name >= '0' && *name <= '9')
+				say(data, dir, (pid_t)next_number(&name));
 		}
 	return 0;
 }
 
-static void visit_thread(int proc, pid_t pid, pid_t tid, void *data)
+struct threads {
+	int proc;
+	pid_t pid;
+	proc_child *say;
+	void *data;
+};
+
+static void visit_thread(void *data, int dir, pid_t tid)
 {
-	add_children_of(proc, pid, tid, data);
+	(void)dir;
+	const struct threads *t = data;
+	children_of_thread(t->proc, t->pid, tid, t->say, t->data);
 }
 
-/* Children belong to the thread that made them; most processes have one. */
-static void add_children(int proc, pid_t pid, struct tree *t)
+/* For kernels without the children files: every process is asked for its parent. */
+static void visit_process(void *data, int dir, pid_t pid)
 {
-	struct stat_line line;
+	(void)dir;
+	const struct threads *t = data;
+	struct proc_stat line;
+	if (pid > 0 && proc_stat(t->proc, pid, &line) == 0 && line.parent == t->pid)
+		t->say(t->data, pid, t->pid);
+}
+
+int proc_children(int proc, pid_t pid, uint32_t threads, proc_child *say, void *data)
+{
+	struct threads all = { proc, pid, say, data };
 	char path[32];
-	if (read_stat(proc, pid, &line) < 0)
-		return;
-	if (line.threads <= 1) {
-		add_children_of(proc, pid, pid, t);
-		return;
+	if (threads > 1) {
+		snprintf(path, sizeof path, "%d/task", pid);
+		return proc_each_number(proc, path, visit_thread, &all);
 	}
-	snprintf(path, sizeof path, "%d/task", pid);
-	each_number(proc, path, pid, visit_thread, t);
+	int result = children_of_thread(proc, pid, pid, say, data);
+	if (result == -ENOENT && faccessat(proc, "thread-self/children", R_OK, 0) < 0)
+		return proc_each_number(proc, ".", visit_process, &all);
+	return result;
 }
 
-/* A member that is handed to another parent during the walk can be met twice. Heap sort: in place, and no worst case that a
- * hostile tree could aim at. */
-static void sift(pid_t *heap, size_t root, size_t count)
-{
-	for (size_t child; (child = 2 * root + 1) < count; root = child) {
-		if (child + 1 < count && heap[child + 1] > heap[child])
-			child++;
-		if (heap[root] >= heap[child])
-			return;
-		pid_t swap = heap[root];
-		heap[root] = heap[child];
-		heap[child] = swap;
-	}
-}
+struct pids {
+	pid_t *list;
+	size_t count, room;
+};
 
-static void sort_unique(struct tree *t)
+static void add_pid(void *data, pid_t pid, pid_t parent)
 {
-	for (size_t i = t->count / 2; i-- > 0;)
-		sift(t->pids, i, t->count);
-	for (size_t end = t->count; end > 1;) {
-		pid_t swap = t->pids[0];
-		t->pids[0] = t->pids[--end];
-		t->pids[end] = swap;
-		sift(t->pids, 0, end);
-	}
-	size_t kept = 0;
-	for (size_t i = 0; i < t->count; i++)
-		if (kept == 0 || t->pids[i] != t->pids[kept - 1])
-			t->pids[kept++] = t->pids[i];
-	t->count = kept;
-}
-
-/* For kernels without the children files: look at every process and keep those whose line of parents meets the tree. */
-static void visit_process(int proc, pid_t unused, pid_t pid, void *data)
-{
-	(void)unused;
-	struct tree *t = data;
-	struct stat_line line;
-	if (read_stat(proc, pid, &line) < 0)
-		return;
-	for (size_t i = 0; i < t->count; i++)
-		if (t->pids[i] == pid)
-			return;
-	for (size_t i = 0; i < t->count; i++)
-		if (t->pids[i] == line.ppid) {
-			add_pid(t, (uint64_t)pid);
-			return;
-		}
-}
-
-static int gather_by_scan(int proc, struct tree *t)
-{
-	/* Pids usually rise from parent to child, so one pass finds nearly all; a wrapped counter needs more. */
-	for (size_t before = 0; before != t->count;) {
-		before = t->count;
-		TRY(each_number(proc, ".", 0, visit_process, t));
-	}
-	return 0;
-}
-
-/* t->pids[0] becomes the root, then its descendants, parents first. */
-static int gather(int proc, pid_t root, struct tree *t)
-{
-	struct stat_line line;
-	int result = read_stat(proc, root, &line);
-	if (result < 0)
-		return result == -ENOENT ? -ESRCH : result;
-	add_pid(t, (uint64_t)root);
-	if (faccessat(proc, "thread-self/children", R_OK, 0) < 0)
-		return gather_by_scan(proc, t);
-	for (size_t i = 0; i < t->count; i++)
-		add_children(proc, t->pids[i], t);
-	return 0;
+	(void)parent;
+	struct pids *p = data;
+	if (p->count < p->room)
+		p->list[p->count++] = pid;
 }
 
 int proc_tree_pids(pid_t root, pid_t *out, size_t room, size_t *ret_count)
 {
-	autoclean(fd_done) int proc = open_proc();
+	autoclean(fd_done) int proc = proc_open();
 	TRY(proc);
-	pid_t pids[PROC_TREE_MOST];
-	struct tree t = { .pids = pids, .room = PROC_TREE_MOST };
-	TRY(gather(proc, root, &t));
-	size_t count = t.count - 1 < room ? t.count - 1 : room;
-	memcpy(out, pids + 1, count * sizeof *out);
-	*ret_count = count;
-	return 0;
-}
-
-void proc_memory_done(struct proc_memory *m)
-{
-	free(m->seen);
-	*m = (struct proc_memory){ 0 };
-}
-
-/* Those of `before` that are not in `now` are gone, with what they had used when last seen. Both are sorted. */
-static uint64_t ticks_of_gone(const struct proc_seen *before, size_t before_count, const struct proc_seen *now, size_t count)
-{
-	uint64_t ticks = 0;
-	for (size_t i = 0, k = 0; i < before_count; i++) {
-		while (k < count && now[k].pid < before[i].pid)
-			k++;
-		if (k == count || now[k].pid != before[i].pid)
-			ticks += before[i].own_ticks;
-	}
-	return ticks;
-}
-
-/* The least that the tree has used: everybody who was ever seen, each with the last that was seen of them. Kept beside the
- * kernel's own sums, which know what came and went between two looks, but not what nobody waited for. */
-static uint64_t remember(struct proc_memory *m, struct proc_seen *now, size_t count)
-{
-	m->gone_ticks += ticks_of_gone(m->seen, m->count, now, count);
-	uint64_t ticks = m->gone_ticks;
-	for (size_t i = 0; i < count; i++)
-		ticks += now[i].own_ticks;
-	if (count > m->room) {
-		struct proc_seen *bigger = reallocarray(m->seen, count * 2, sizeof *bigger);
-		if (!bigger)
-			return ticks; /* the look before this one stays the last: nobody is counted twice */
-		m->seen = bigger;
-		m->room = count * 2;
-	}
-	if (count)
-		memcpy(m->seen, now, count * sizeof *now);
-	m->count = count;
-	return ticks;
-}
-
-int proc_tree_usage(pid_t root, bool include_root, struct proc_memory *memory, struct proc_tree_usage *ret)
-{
-	autoclean(fd_done) int proc = open_proc();
-	TRY(proc);
-	pid_t pids[PROC_TREE_MOST];
-	struct tree t = { .pids = pids, .room = PROC_TREE_MOST };
-	TRY(gather(proc, root, &t));
-	sort_unique(&t);
-
-	struct proc_tree_usage sum = { 0 };
-	struct proc_seen now[PROC_REMEMBERED];
-	size_t seen = 0;
-	uint64_t ticks = 0;
-	for (size_t i = 0; i < t.count; i++) {
-		struct stat_line line;
-		if (read_stat(proc, pids[i], &line) < 0)
-			continue;
-		ticks += line.waited_ticks;
-		if (pids[i] == root && !include_root)
-			continue;
-		ticks += line.own_ticks;
-		if (seen < PROC_REMEMBERED)
-			now[seen++] = (struct proc_seen){ pids[i], line.own_ticks };
-		/* A zombie's time has not reached its parent yet. One with threads left is a process whose first thread has ended.
-		 */
-		if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
-			continue;
-		sum.processes++;
-		sum.threads += line.threads;
-		sum.memory_bytes += read_memory(proc, pids[i]);
-	}
-	if (memory) {
-		uint64_t least = remember(memory, now, seen);
-		ticks = least > ticks ? least : ticks;
-	}
-	long per_second = sysconf(_SC_CLK_TCK);
-	sum.cpu_us = ticks * 1000000 / (uint64_t)(per_second > 0 ? per_second : 100);
-	*ret = sum;
+	struct proc_stat line;
+	int found = proc_stat(proc, root, &line);
+	if (found < 0)
+		return found == -ENOENT ? -ESRCH : found;
+	struct pids p = { .list = out, .room = room };
+	proc_children(proc, root, line.threads, add_pid, &p);
+	for (size_t i = 0; i < p.count; i++)
+		if (proc_stat(proc, out[i], &line) == 0)
+			proc_children(proc, out[i], line.threads, add_pid, &p);
+	*ret_count = p.count;
 	return 0;
 }

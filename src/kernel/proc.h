@@ -1,39 +1,52 @@
-/* Trees of processes, read from /proc: what the meter counts and what the kill loop ends where no namespace or cgroup does.
- *
- * Polled and therefore approximate: what comes and goes between two looks is not seen, and members that end while they are
- * read simply do not count. No allocation but for the memory of earlier looks; about 300 kB of stack. */
+/* What /proc and the kernel's clocks tell of a process, and who descends from whom. What is looked at may end at any moment:
+ * then a read fails, and that is all. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define PROC_TREE_MOST 65536 /* members looked at; pid_max is no higher by default */
 
-struct proc_tree_usage {
-	uint32_t processes; /* alive; zombies do not count */
+int proc_open(void); /* a descriptor of /proc */
+
+struct proc_stat {
+	char state; /* 'R', 'S', 'Z', … */
+	pid_t parent;
 	uint32_t threads;
-	uint64_t cpu_us;       /* of the members, and of those they have waited for */
-	uint64_t memory_bytes; /* anonymous, shared and swapped; pages shared after a fork count for each */
+	uint64_t waited_us; /* of those it has waited for, and they of theirs */
+	uint64_t rss_bytes; /* resident, of every kind */
 };
 
-/* What earlier looks at the same tree saw, so that the time of members which are gone without anyone having waited for them
- * (SIGCHLD ignored) still counts. {0} is empty; proc_memory_done() frees it. */
+int proc_stat(int proc, pid_t pid, struct proc_stat *ret);
+
+/* Its own CPU time, to the microsecond, threads that have ended among it. No file is opened; a zombie has one, too. */
+int proc_cpu_us(pid_t pid, uint64_t *ret);
+
 struct proc_memory {
-	struct proc_seen {
-		pid_t pid;
-		uint64_t own_ticks;
-	} * seen; /* sorted by pid */
-	size_t count, room;
-	uint64_t gone_ticks;
+	uint64_t anon, shared, swapped; /* bytes; files that are mapped do not count: the kernel can drop them */
 };
 
-void proc_memory_done(struct proc_memory *m);
+int proc_memory(int proc, pid_t pid, struct proc_memory *ret);
 
-/* `memory` may be NULL. Without the root its own time, memory and threads do not count, but what it has waited for does: a reaper's
- * children. */
-int proc_tree_usage(pid_t root, bool include_root, struct proc_memory *memory, struct proc_tree_usage *ret);
+/* The same, with each page divided by the number of those who map it. Dear: the kernel walks the page tables. */
+int proc_memory_shared(int proc, pid_t pid, struct proc_memory *ret);
+
+/* Its own, and that of whom it has waited for. Needs the right to look into the process. */
+struct proc_io {
+	uint64_t read_chars, wrote_chars; /* through calls, whatever it was: pipes and memory, too */
+	uint64_t read_bytes, wrote_bytes; /* from and for a disk; written when a page of the cache becomes dirty */
+};
+
+int proc_io(int proc, pid_t pid, struct proc_io *ret);
+
+/* Say every child of `pid`, which has so many threads: children belong to the thread that made them. */
+typedef void proc_child(void *data, pid_t child, pid_t parent);
+int proc_children(int proc, pid_t pid, uint32_t threads, proc_child *say, void *data);
+
+/* Every entry of a directory of /proc whose name is a number. */
+typedef void proc_number(void *data, int dir, pid_t number);
+int proc_each_number(int proc, const char *path, proc_number *say, void *data);
 
 /* The descendants of root, without it, at most `room` of them, parents before their children. -ESRCH when root is gone. A
  * kill loop asks again until there are none. */

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include <cmocka.h>
 
 #include "kernel/proc.h"
+#include "kernel/tree.h"
 
 #define HOG_BYTES ((size_t)24 << 20)
 
@@ -124,19 +126,25 @@ static void test_counts(void **state)
 {
 	(void)state;
 	pid_t root = start_tree();
-	struct proc_tree_usage with, without;
-	assert_int_equal(proc_tree_usage(root, true, NULL, &with), 0);
-	assert_int_equal(proc_tree_usage(root, false, NULL, &without), 0);
+	struct tree tree = { .root = root, .with_io = true };
+	struct tree_usage usage, again;
+	int proc = proc_open();
+	assert_int_equal(tree_look(&tree, proc, &usage), 0);
+	assert_int_equal(tree_look(&tree, proc, &again), 0); /* nothing happened, but only this look shows it */
+	assert_false(again.quiet);
+	assert_int_equal(tree_look(&tree, proc, &again), 0);
+	assert_true(again.quiet);
+	struct proc_memory divided = tree_shared_memory(&tree, proc);
 	end_tree(root);
+	close(proc);
+	tree_done(&tree);
 
-	assert_int_equal(with.processes, 4); /* root, hog, threaded, its child; not the zombie */
-	assert_int_equal(with.threads, 5);
-	assert_int_equal(without.processes, 3);
-	assert_int_equal(without.threads, 4);
-	assert_true(with.cpu_us >= 250000 && with.cpu_us < 2000000);
-	assert_true(without.cpu_us >= 250000 && without.cpu_us <= with.cpu_us);
-	assert_true(without.memory_bytes >= HOG_BYTES);
-	assert_true(with.memory_bytes < 4 * HOG_BYTES);
+	assert_int_equal(usage.processes, 3); /* hog, threaded, its child; neither root nor zombie */
+	assert_int_equal(usage.threads, 4);
+	assert_int_equal(again.processes, 3);
+	assert_true(usage.cpu_us >= 290000 && usage.cpu_us < 2000000);
+	assert_true(usage.memory.anon >= HOG_BYTES && usage.memory.anon < 4 * HOG_BYTES);
+	assert_true(divided.anon >= HOG_BYTES && divided.anon <= usage.memory.anon);
 }
 
 static void test_pids(void **state)
@@ -195,9 +203,12 @@ static void test_gone(void **state)
 	if (pid == 0)
 		_exit(0);
 	waitpid(pid, NULL, 0);
-	struct proc_tree_usage usage = { .processes = 77 };
+	struct tree tree = { .root = pid };
+	struct tree_usage usage = { .processes = 77 };
 	size_t count = 77;
-	assert_int_equal(proc_tree_usage(pid, true, NULL, &usage), -ESRCH);
+	int proc = proc_open();
+	assert_int_equal(tree_look(&tree, proc, &usage), -ESRCH);
+	close(proc);
 	assert_int_equal(usage.processes, 77);
 	assert_int_equal(proc_tree_pids(pid, NULL, 0, &count), -ESRCH);
 	assert_int_equal(count, 77);
@@ -219,20 +230,66 @@ static void test_races(void **state)
 			waitpid(child, NULL, 0);
 		}
 	}
+	struct tree tree = { .root = root };
+	int proc = proc_open();
 	for (int i = 0; i < 300; i++) {
-		struct proc_tree_usage usage;
-		assert_int_equal(proc_tree_usage(root, true, NULL, &usage), 0);
-		assert_true(usage.processes >= 1 && usage.processes <= 3);
+		struct tree_usage usage;
+		assert_int_equal(tree_look(&tree, proc, &usage), 0);
+		assert_true(usage.processes <= 2);
 	}
+	close(proc);
+	tree_done(&tree);
 	kill(root, SIGKILL);
 	waitpid(root, NULL, 0);
+}
+
+/* Children that end without anyone waiting for them: what was seen of them stays, and is not counted twice for those who are
+ * waited for. */
+static uint64_t time_of_children(bool ignored)
+{
+	pid_t root = fork();
+	if (root == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(20);
+		if (ignored)
+			signal(SIGCHLD, SIG_IGN);
+		for (int i = 0; i < 5; i++) {
+			pid_t child = fork();
+			if (child == 0) {
+				spin_ms(100);
+				_exit(0);
+			}
+			waitpid(child, NULL, 0);
+		}
+		pause();
+	}
+	struct tree tree = { .root = root };
+	struct tree_usage usage = { 0 };
+	int proc = proc_open();
+	for (int i = 0; i < 3000 && !usage.quiet; i++) {
+		usleep(2000);
+		assert_int_equal(tree_look(&tree, proc, &usage), 0);
+	}
+	close(proc);
+	tree_done(&tree);
+	kill(root, SIGKILL);
+	waitpid(root, NULL, 0);
+	return usage.cpu_us;
+}
+
+static void test_time_of_the_gone(void **state)
+{
+	(void)state;
+	uint64_t waited = time_of_children(false), ignored = time_of_children(true);
+	assert_true(waited >= 480000 && waited <= 560000);
+	assert_true(ignored >= 400000 && ignored <= 560000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counts), cmocka_unit_test(test_pids),  cmocka_unit_test(test_orphan_of_subreaper),
-		cmocka_unit_test(test_gone),   cmocka_unit_test(test_races),
+		cmocka_unit_test(test_gone),   cmocka_unit_test(test_races), cmocka_unit_test(test_time_of_the_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,177 @@
+/* The memory of a tree, without cgroups.
+ *
+ * Cheap and always: what each process has resident or swapped. That counts a page once for each of those who share it, and
+ * misses what nobody maps. Both are put right when it matters:
+ *
+ *  - too often: where the sum passes the limit, or a new peak is to be told, the kernel divides shared pages among their owners.
+ *  - not at all: memfds and the run's own memory file system. No such page comes without the kernel's count of shared memory
+ *    rising, which one call tells: so they are searched for when it has risen. */
+#include "keeper/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/scope.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define SEARCH_STEP (2 * MIB) /* less than this is not worth a search */
+#define SEARCH_US 500000      /* while there is something, it is searched for this often */
+#define EXACT_STEP (16 * MIB)
+#define EXACT_SHARE 10 /* exact looks take at most this part of the time */
+#define MOST_OBJECTS 4096
+
+/* Shared memory that is swapped out is not in its count any more, so swap belongs to it. */
+static uint64_t machine_shm(void)
+{
+	struct sysinfo info;
+	if (sysinfo(&info) < 0)
+		return 0;
+	return ((uint64_t)info.sharedram + info.totalswap - info.freeswap) * info.mem_unit;
+}
+
+void meter_memory_start(struct meter *m)
+{
+	m->shm_at_start = m->shm_searched = machine_shm();
+}
+
+/* ---- what nobody maps ---- */
+struct objects {
+	dev_t device;
+	ino_t inodes[MOST_OBJECTS];
+	size_t count;
+	uint64_t bytes;
+};
+
+static void visit_descriptor(void *data, int dir, pid_t number)
+{
+	struct objects *o = data;
+	struct stat st;
+	char name[16];
+	snprintf(name, sizeof name, "%d", number);
+	if (fstatat(dir, name, &st, 0) < 0 || st.st_dev != o->device || !S_ISREG(st.st_mode) || o->count == MOST_OBJECTS)
+		return;
+	for (size_t i = 0; i < o->count; i++)
+		if (o->inodes[i] == st.st_ino)
+			return;
+	o->inodes[o->count++] = st.st_ino;
+	o->bytes += (uint64_t)st.st_blocks * 512;
+}
+
+/* The file system of memfds has no name; one of our own tells its number. */
+static bool find_memfd_device(dev_t *ret)
+{
+	struct stat st;
+	autoclean(fd_done) int own = memfd_create("meter", MFD_CLOEXEC);
+	if (own < 0 || fstat(own, &st) < 0)
+		return false;
+	*ret = st.st_dev;
+	return true;
+}
+
+static uint64_t memfd_bytes(const struct tree *tree, int proc)
+{
+	struct objects *o = calloc(1, sizeof *o);
+	uint64_t bytes = 0;
+	if (o && find_memfd_device(&o->device)) {
+		for (size_t i = 0; i < tree->count; i++) {
+			char path[32];
+			snprintf(path, sizeof path, "%d/fd", tree->members[i].pid);
+			if (tree->members[i].pid != tree->root)
+				proc_each_number(proc, path, visit_descriptor, o);
+		}
+		bytes = o->bytes;
+	}
+	free(o);
+	return bytes;
+}
+
+/* Through whoever of the run may be looked into: they see it at the same place. */
+static uint64_t scratch_bytes(const struct run *run, int proc)
+{
+	const char *place = NULL;
+	for (size_t i = 0; i < run->plan.op_count; i++)
+		if (run->plan.ops[i].kind == OP_MOUNT_SCRATCH)
+			place = run->plan.ops[i].u.MOUNT_SCRATCH.path;
+	for (size_t i = 0; place && i < run->meter.tree.count; i++) {
+		char path[256];
+		struct statvfs fs;
+		snprintf(path, sizeof path, "%d/root%s", run->meter.tree.members[i].pid, place);
+		autoclean(fd_done) int fd = openat(proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && fstatvfs(fd, &fs) == 0)
+			return (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
+	}
+	return 0;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Shared memory of the run, mapped or not. What is both an object and mapped is in both sums; that together they are no more
+ * than what the machine has gained is all that can be said without looking at every page. */
+static uint64_t shared_bytes(struct run *run, uint64_t mapped, int proc, int64_t now_us)
+{
+	struct meter *m = &run->meter;
+	uint64_t shm = machine_shm();
+	uint64_t gained = shm > m->shm_at_start ? shm - m->shm_at_start : 0;
+	bool due = distance(shm, m->shm_searched) >= SEARCH_STEP || (m->shm_objects > 0 && now_us - m->searched_us >= SEARCH_US);
+	if (due && gained >= SEARCH_STEP) {
+		m->shm_objects = memfd_bytes(&m->tree, proc) + scratch_bytes(run, proc);
+		m->shm_searched = shm;
+		m->searched_us = now_us;
+	}
+	if (gained < SEARCH_STEP)
+		m->shm_objects = 0;
+	uint64_t most = mapped > m->shm_objects ? mapped : m->shm_objects;
+	most = gained > most ? gained : most;
+	return mapped + m->shm_objects < most ? mapped + m->shm_objects : most;
+}
+
+/* ---- what is counted too often ---- */
+static void look_exactly(struct run *run, uint64_t sum, int proc, int64_t now_us)
+{
+	struct meter *m = &run->meter;
+	int64_t start = clock_now_us();
+	struct proc_memory exact = tree_shared_memory(&m->tree, proc);
+	uint64_t divided = exact.anon + exact.shared + exact.swapped;
+	m->sharing = divided < sum ? sum - divided : 0;
+	m->sharing_sum = sum;
+	m->shared_us = now_us;
+	m->shared_cost_us = clock_now_us() - start;
+}
+
+/* Pages that were shared can become a process's own without a change of the sum: while the sum is beyond the limit, every look
+ * is an exact one, as far as there is time. */
+static uint64_t without_sharing(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us)
+{
+	struct meter *m = &run->meter;
+	uint64_t sum = usage->memory.anon + usage->memory.shared + usage->memory.swapped;
+	uint64_t sharing =
+		sum < m->sharing_sum ? (uint64_t)((double)m->sharing * (double)sum / (double)m->sharing_sum) : m->sharing;
+	bool beyond = run->plan.limits.memory_bytes != PLAN_UNLIMITED && sum > (uint64_t)run->plan.limits.memory_bytes;
+	uint64_t peak = (uint64_t)run->usage.peak_memory_bytes;
+	bool new_peak = sum - sharing > peak + peak / 20 + EXACT_STEP;
+	bool time = now_us - m->shared_us >= m->shared_cost_us * (beyond ? EXACT_SHARE : EXACT_SHARE * 10);
+	if (usage->processes > 1 && (beyond || new_peak) && !usage->quiet && time) {
+		look_exactly(run, sum, proc, now_us);
+		sharing = m->sharing;
+	}
+	return usage->processes > 1 ? sum - sharing : sum;
+}
+
+uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us)
+{
+	uint64_t all = without_sharing(run, usage, proc, now_us);
+	uint64_t mapped = usage->memory.shared < all ? usage->memory.shared : all;
+	return all - mapped + shared_bytes(run, mapped, proc, now_us);
+}

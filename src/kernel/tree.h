@@ -1,0 +1,55 @@
+/* A tree of processes, watched: what its members use, and what those have used that are gone.
+ *
+ * Polled and therefore approximate: what comes and goes between two looks is known only by what its parent got to hear of it. A
+ * tree in which nobody has used the processor since the last look cannot have changed, and is not read again: such a look
+ * costs a third of a microsecond a member.
+ *
+ * {0} with a root is a tree that has not been looked at. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "kernel/proc.h"
+
+struct tree_member {
+	pid_t pid, parent;
+	uint32_t threads; /* 0: a zombie */
+	uint64_t own_us, waited_us;
+	uint64_t owed_us, credit_us; /* of its children that are gone: what was seen of them, and what it got to hear */
+	uint64_t rss_bytes;
+	struct proc_memory memory;
+	struct proc_io io;
+	bool io_known;
+};
+
+struct tree_usage {
+	uint32_t processes; /* alive, without the root; zombies do not count */
+	uint32_t threads;   /* of these */
+	uint32_t busy;      /* members that have used the processor since the last look */
+	uint64_t cpu_us;    /* with the root, and with whom they have waited for */
+	struct proc_memory memory;
+	struct proc_io io;
+	bool quiet; /* nothing has happened since the last look */
+};
+
+struct tree {
+	pid_t root;
+	bool with_io; /* read who wrote what, too */
+	struct tree_member *members;
+	size_t count; /* sorted by pid */
+	uint32_t looks_since_read;
+	uint64_t lost_us; /* of members whose time nobody got to hear of */
+	struct proc_io lost_io;
+	struct tree_usage usage;
+};
+
+void tree_done(struct tree *t);
+
+/* -ESRCH when the root is gone. */
+int tree_look(struct tree *t, int proc, struct tree_usage *ret);
+
+/* The members' memory with shared pages divided among those who map them. Dear. Who may not be looked into counts in full. */
+struct proc_memory tree_shared_memory(const struct tree *t, int proc);
