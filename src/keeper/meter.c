@@ -11,6 +11,7 @@
 #include "base/scope.h"
 
 #define CALM_US 50000
+#define SAMPLE_US 45000 /* samples that are told are no closer than this */
 #define LEAST_US 2000
 #define LOOKS_SHARE 10 /* looks take at most this part of the time */
 
@@ -63,6 +64,39 @@ static int64_t next_look_us(const struct run *run, const struct measure *rows, s
 	return delay < least ? least : delay;
 }
 
+/* Once for each limit, at 80 %, and before the limit itself. That a run of one process has one is no news. */
+void meter_warn(struct run *run, enum kill_reason limit, int64_t now, int64_t most)
+{
+	bool is_near = most != PLAN_UNLIMITED && most > 1 && now >= most - most / 5;
+	if (!is_near || (run->meter.warned & 1u << limit))
+		return;
+	run->meter.warned |= 1u << limit;
+	keeper_say_warning(run, &(struct wire_warning){ .limit = limit, .current = now, .max = most });
+}
+
+/* Those that somebody else holds. */
+static void warn_of_others(struct run *run, int64_t now_us)
+{
+	const struct plan_limits *limits = &run->plan.limits;
+	meter_warn(run, KILL_TIMEOUT, (now_us - run->started_us) / 1000, limits->wall_ms);
+	meter_warn(run, KILL_OUTPUT, run->usage.output_bytes, limits->output_bytes);
+}
+
+static void tell_sample(struct run *run, const struct tree_usage *tree, int64_t memory, int64_t now_us)
+{
+	if (!run->want_samples || now_us < run->meter.told_us + SAMPLE_US)
+		return;
+	run->meter.told_us = now_us;
+	keeper_say_sample(run, &(struct wire_sample){
+				       .at_us = now_us - run->started_us,
+				       .cpu_us = run->usage.cpu_us,
+				       .memory_bytes = memory,
+				       .processes = tree->processes,
+				       .threads = tree->threads,
+				       .output_bytes = run->usage.output_bytes,
+			       });
+}
+
 void meter_start(struct run *run)
 {
 	run->meter.tree.root = run->reaper;
@@ -93,6 +127,10 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	int64_t end_us = clock_now_us();
 	run->meter.look_cost_us = end_us - now_us;
 	run->meter.looked_us = now_us;
+	warn_of_others(run, now_us);
+	tell_sample(run, &tree, memory, now_us);
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		meter_warn(run, rows[i].limit, rows[i].now, rows[i].most);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i].most != PLAN_UNLIMITED && rows[i].now > rows[i].most)
 			return rows[i].limit;

@@ -12,6 +12,7 @@ struct meter {
 	struct tree tree;
 	int64_t looked_us;    /* when it looked last */
 	int64_t look_cost_us; /* and how long that took */
+	int64_t told_us;      /* when a sample was told last */
 	uint32_t warned;      /* bit n: the warning about limit n was given */
 	/* memory.c */
 	uint64_t shm_at_start; /* the whole machine's shared memory then: what is beyond it may be the run's */

@@ -141,6 +141,7 @@ bool stream_wants_write(const struct stream *s);
 
 /* meter.c */
 void meter_start(struct run *run);
+void meter_warn(struct run *run, enum kill_reason limit, int64_t now, int64_t most);
 /* Look at the run's tree; the limit that was passed, or KILL_NONE. */
 enum kill_reason run_sample(struct run *run, int64_t now_us);
 

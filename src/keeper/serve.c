@@ -360,7 +360,9 @@ static void on_gone(struct run *run)
 
 static void on_output(struct run *run, int which)
 {
-	if (run_pump(run, which))
+	bool beyond = run_pump(run, which);
+	meter_warn(run, KILL_OUTPUT, run->usage.output_bytes, run->plan.limits.output_bytes);
+	if (beyond)
 		run_event(run, EV_LIMIT, KILL_OUTPUT);
 	watch_stream(run, which);
 	if (run_is_silent(run))

@@ -54,6 +54,7 @@ static void end(struct run *run)
 static void end_timeout(struct run *run)
 {
 	run->reason = KILL_TIMEOUT;
+	meter_warn(run, KILL_TIMEOUT, run->plan.limits.wall_ms, run->plan.limits.wall_ms);
 	end(run);
 }
 
