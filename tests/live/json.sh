@@ -144,14 +144,14 @@ kinds() { python3 -c 'import json, sys; print(*(json.loads(line)["type"] for lin
 run "$CORDON" run --events events -- sh -c 'exit 4'
 expect_equal 'of an ordinary run' 'sandbox.created execution.started execution.completed sandbox.destroyed' "$(kinds events)"
 run "$CORDON" run --events events --timeout 200ms --json -- sleep 9
-expect_equal 'are appended; of a killed run' 'sandbox.created execution.started execution.completed sandbox.destroyed sandbox.created execution.started execution.killed execution.completed sandbox.destroyed' "$(kinds events)"
+expect_equal 'are appended; of a killed run' 'sandbox.created execution.started execution.completed sandbox.destroyed sandbox.created execution.started limit.warning execution.killed execution.completed sandbox.destroyed' "$(kinds events)"
 expect 'have time and sandboxId, in order, and details' python3 -c '
 import datetime, json, sys
 lines = [json.loads(line) for line in open("events")]
 assert len({line["sandboxId"] for line in lines[:4]}) == 1 and len({line["sandboxId"] for line in lines}) == 2
 times = [datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")) for line in lines]
 assert times == sorted(times), times
-assert lines[0]["isolationLevel"] == "process" and lines[2]["exitCode"] == 4 and lines[6]["reason"] == "timeout" and lines[7]["exitCode"] is None, lines'
+assert lines[0]["isolationLevel"] == "process" and lines[2]["exitCode"] == 4 and lines[6]["limitType"] == "timeoutMs" and lines[7]["reason"] == "timeout" and lines[8]["exitCode"] is None, lines'
 expect_equal 'mode of the file' 600 "$(stat -c %a events)"
 about 'events to nobody'
 run "$CORDON" run --events /dev/full -- echo fine
