@@ -22,6 +22,18 @@ void fd_done(int *fd)
 	errno = saved;
 }
 
+int fd_above_standard(int fd)
+{
+	if (fd > 2)
+		return fd;
+	if (fd < 0)
+		return -errno;
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int result = moved < 0 ? -errno : moved;
+	close(fd);
+	return result;
+}
+
 int fd_read_all(int fd, struct buf *b)
 {
 	char chunk[16384];

@@ -8,6 +8,10 @@
 /* For `autoclean(fd_done) int fd = -1`. Keeps errno. */
 void fd_done(int *fd);
 
+/* In a host that has closed 0, 1 or 2 a new descriptor takes that number, and what the host prints would land in it. Takes fd,
+ * returns it or a copy that is 3 or more; -errno, also when fd was negative (errno of the call that made it). */
+int fd_above_standard(int fd);
+
 /* Read all of it, up to b->max; -EFBIG when there is more. */
 int fd_read_all(int fd, struct buf *b);
 

@@ -101,7 +101,8 @@ static int resolve_policy(const struct engine *engine, const struct request *req
 		.user_file = engine->user_file,
 		.profiles = &request->profiles,
 		.flags = flags,
-		.project_start = flags->working_directory ? flags->working_directory : cwd,
+		.whole = request->whole,
+		.project_start = engine->no_projects ? NULL : flags->working_directory ? flags->working_directory : cwd,
 		.seen = seen,
 	};
 	return policy_resolve(&sources, &d->policy, &d->notes, e);

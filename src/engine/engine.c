@@ -49,6 +49,7 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 	engine->user_file = options->user_file ? strdup(options->user_file) : default_user_file();
 	if (!engine->admin_file || !engine->user_file)
 		return err_nomem(e);
+	engine->no_projects = options->no_projects;
 	if (!engine->user_file[0])
 		free(TAKE(engine->user_file));
 	TRY(launcher_open(&launcher, &engine->launcher, e));
@@ -57,6 +58,14 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 		TRY(launcher_prepare(engine->launcher, &spare, e));
 	*ret = TAKE(engine);
 	return 0;
+}
+
+void engine_prepare(struct engine *engine)
+{
+	struct plan_spare spare;
+	struct err ignored = { 0 }; /* without one the next run is only slower */
+	if (backend_spare(facts_of(engine), &spare))
+		launcher_prepare(engine->launcher, &spare, &ignored);
 }
 
 bool engine_spare(struct plan_spare *ret)
@@ -148,7 +157,7 @@ static int parse_named(const struct request *request, struct run *run, struct er
 
 static int launch(struct engine *engine, struct run *run, struct err *e)
 {
-	bool told = run->events_fd >= 0 || engine->subscriber_count > 0;
+	bool told = run->events_fd >= 0 || (engine->subscriber_count > 0 && !(run->unheard & 1u << EVENT_STARTED));
 	struct launch_fds fds = {
 		.input = run->input.fd,
 		.output = { run->output_fds[0], run->output_fds[1] },
@@ -190,6 +199,8 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	if (!run)
 		return err_nomem(e);
 	run->engine = engine;
+	run->owner = request->owner;
+	run->unheard = request->unheard;
 	run->input = (struct input){ .fd = -1, .from = -1, .to = -1 };
 	make_id(run->id);
 	TRY(decide(engine, request, facts_of(engine), run->id, &run->decision, &run->command, e));
@@ -198,7 +209,7 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	TRY(parse_named(request, run, e));
 	TRY(input_open(request, &run->input, e));
 	for (int i = 0; i < 2; i++)
-		run->output_fds[i] = request->capture ? -1 : request->output_fds[i] ? request->output_fds[i] : i + 1;
+		run->output_fds[i] = request->output_fds[i] ? request->output_fds[i] : request->capture ? -1 : i + 1;
 	run->events_fd = request->events_fd ? request->events_fd : -1;
 	run->samples = request->samples;
 	tell(run, EVENT_CREATED);
@@ -334,6 +345,16 @@ const struct outcome *run_outcome(const struct run *run)
 	if (!run->over)
 		return NULL;
 	return run->lost.err.code != ERR_NONE ? &run->lost : launch_outcome(run->launch);
+}
+
+void *run_owner(const struct run *run)
+{
+	return run->owner;
+}
+
+const char *run_id(const struct run *run)
+{
+	return run->id;
 }
 
 const struct decision *run_decision(const struct run *run)

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -29,6 +30,7 @@
 enum request_input {
 	INPUT_NONE,   /* /dev/null */
 	INPUT_FILE,   /* input_path */
+	INPUT_FD,     /* input_fd, borrowed; no terminal and no socket */
 	INPUT_CALLER, /* the caller's descriptor 0; terminals and sockets are copied through a pipe, never handed over */
 };
 
@@ -37,14 +39,18 @@ struct request {
 	bool shell;
 	struct strv profiles; /* --profile, in order */
 	struct policy flags;  /* the caller's own layer; workingDirectory in it is the run's */
+	bool whole;           /* flags state everything: neither a profile nor the user's file lies beneath */
 	bool estimate;        /* limits from the estimator where flags state none */
 	enum request_input input;
 	char *input_path;
+	int input_fd;
 	struct strv keep_fds; /* numbers ≥ 3, in decimal, that the command shall inherit */
-	bool capture;         /* keep stdout and stderr for the report; else they go to output_fds */
-	int output_fds[2];    /* used when !capture; borrowed; 0 means the caller's own 1 and 2 */
+	bool capture;         /* keep stdout and stderr for the report, unless output_fds names a place */
+	int output_fds[2];    /* borrowed; 0: captured, or the caller's own 1 and 2 */
 	int events_fd;        /* JSON lines are written here; 0: none; borrowed */
 	bool samples;         /* subscribers get what the meter sees */
+	uint32_t unheard;     /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */
+	void *owner;          /* for subscribers: run_owner() */
 	bool guard_off;       /* never set by the CLI; for callers that judge themselves */
 	bool judge_only;      /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
 };
@@ -61,11 +67,15 @@ struct engine_options {
 	const char *keeper_path; /* NULL: the installed one */
 	bool prepare;            /* a run will follow: have its reaper ready while it is decided upon */
 	const char *admin_file;  /* NULL: /etc/cordon/policy.json */
-	const char *user_file;   /* NULL: $XDG_CONFIG_HOME/cordon/policy.json or ~/.config/cordon/policy.json */
+	bool no_projects;        /* .cordon.json is not looked for */
+	const char *user_file;   /* "": none; NULL: $XDG_CONFIG_HOME/cordon/policy.json or ~/.config/cordon/policy.json */
 };
 
 int engine_open(const struct engine_options *options, struct engine **ret, struct err *e);
 void engine_close(struct engine **engine);
+
+/* A run will follow: have its reaper ready. Worth it while something else goes on. */
+void engine_prepare(struct engine *engine);
 
 /* What a reaper for a run on this host will probably be like; false: better none. For a host that prepares one itself. */
 bool engine_spare(struct plan_spare *ret);
@@ -96,6 +106,8 @@ int engine_dispatch(struct engine *engine); /* delivers what is there; never blo
 int engine_cancel(struct engine *engine, struct run *run);
 
 const struct outcome *run_outcome(const struct run *run); /* NULL until it is over */
+void *run_owner(const struct run *run);
+const char *run_id(const struct run *run);
 const struct decision *run_decision(const struct run *run);
 void run_done(struct engine *engine, struct run **run); /* ends it if it still runs */
 

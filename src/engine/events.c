@@ -88,7 +88,7 @@ void event_tell(struct engine *engine, const struct engine_event *what)
 {
 	const struct run *run = what->run;
 	bool to_file = run->events_fd >= 0 && what->kind != EVENT_SAMPLE;
-	if (!to_file && !engine->subscriber_count)
+	if (!to_file && (!engine->subscriber_count || run->unheard & 1u << what->kind))
 		return;
 	struct engine_event event = *what;
 	char now[32];

@@ -23,8 +23,8 @@ void input_done(struct input *in)
 
 static int open_nothing(struct input *in, struct err *e)
 {
-	in->fd = open("/dev/null", O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return in->fd < 0 ? err_set(e, ERR_IO, errno, "stdin", "cannot open /dev/null") : 0;
+	in->fd = fd_above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+	return in->fd < 0 ? err_set(e, ERR_IO, -in->fd, "stdin", "cannot open /dev/null") : 0;
 }
 
 static int open_path(const char *path, struct input *in, struct err *e)
@@ -40,6 +40,19 @@ static int open_path(const char *path, struct input *in, struct err *e)
 		return err_hint(e, -EINVAL, "name a regular file or a pipe");
 	}
 	return fcntl(in->fd, F_SETFL, 0) < 0 ? err_set(e, ERR_IO, errno, "stdin", "cannot use %s", path) : 0;
+}
+
+static int open_given(int fd, struct input *in, struct err *e)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return err_set(e, ERR_USAGE, errno, "stdin", "descriptor %d cannot be used", fd);
+	if (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd)) {
+		err_set(e, ERR_USAGE, 0, "stdin", "descriptor %d is a directory, a socket or a terminal", fd);
+		return err_hint(e, -EINVAL, "give a file or a pipe; copy into a pipe what comes from elsewhere");
+	}
+	in->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return in->fd < 0 ? err_set(e, ERR_IO, errno, "stdin", "cannot copy descriptor %d", fd) : 0;
 }
 
 static int open_caller(struct input *in, struct err *e)
@@ -69,6 +82,8 @@ int input_open(const struct request *request, struct input *ret, struct err *e)
 	autoclean(input_done) struct input in = { .fd = -1, .from = -1, .to = -1 };
 	if (request->input == INPUT_CALLER)
 		TRY(open_caller(&in, e));
+	else if (request->input == INPUT_FD)
+		TRY(open_given(request->input_fd, &in, e));
 	else
 		TRY(request->input == INPUT_FILE ? open_path(request->input_path, &in, e) : open_nothing(&in, e));
 	*ret = in;

@@ -55,6 +55,7 @@ struct engine {
 	struct kernel_facts facts; /* assumed, and corrected by what failed */
 	bool facts_known;
 	char *admin_file, *user_file;
+	bool no_projects;
 	struct run *runs;
 	struct subscriber *subscribers;
 	size_t subscriber_count;
@@ -73,6 +74,8 @@ struct run {
 	size_t named_count;
 	int events_fd; /* -1: none */
 	bool samples;
+	uint32_t unheard;
+	void *owner;
 	struct denials denials;
 	bool over;
 	struct outcome lost; /* the outcome, if it is not the launch's */

@@ -1,31 +1,30 @@
-/* The public C API, a thin skin over the engine. */
-#include "cordon/cordon.h"
+/* The public C API: engines, and what all of it shares. A thin skin: it checks what comes in, and owns what goes out. */
+#include "engine/public.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
-#include "engine/engine.h"
-
-#define REPORT_MAX ((size_t)1 << 31)
-
-struct cordon_engine {
-	struct engine *engine;
-};
-
-struct cordon_result {
-	char *json;
-	int exit_status;
-};
 
 const char *cordon_version(void)
 {
 	return CORDON_VERSION;
 }
 
-static int tell(const struct err *e, int result, struct cordon_error *error)
+void cordon_text_free(char *text)
+{
+	free(text);
+}
+
+/* ---- errors and options ---- */
+
+int public_tell(const struct err *e, int result, struct cordon_error *error)
 {
 	if (!error || result >= 0)
 		return result;
@@ -36,107 +35,126 @@ static int tell(const struct err *e, int result, struct cordon_error *error)
 	return result;
 }
 
-/* As many bytes as both sides know; the rest stays zero. */
-static void take_options(void *ours, size_t our_size, const void *theirs, size_t their_size)
+int public_misuse(const char *what, struct cordon_error *error)
 {
-	memset(ours, 0, our_size);
-	if (theirs)
-		memcpy(ours, theirs, their_size < our_size ? their_size : our_size);
+	struct err e = { 0 };
+	err_set(&e, ERR_USAGE, 0, "api", "%s", what);
+	err_hint(&e, -EINVAL, "cordon.h says what each function needs");
+	return public_tell(&e, -EINVAL, error);
 }
 
-int cordon_engine_open(struct cordon_engine **engine, const struct cordon_engine_options *options, struct cordon_error *error)
+int public_take_options(void *ours, size_t our_size, const void *theirs, struct cordon_error *error)
 {
+	memset(ours, 0, our_size);
+	if (!theirs)
+		return 0;
+	size_t their_size;
+	memcpy(&their_size, theirs, sizeof their_size);
+	if (their_size < sizeof their_size)
+		return public_misuse("options without their size: set .size to sizeof the struct", error);
+	for (size_t i = our_size; i < their_size; i++)
+		if (((const char *)theirs)[i]) {
+			struct err e = { 0 };
+			err_set(&e, ERR_UNSUPPORTED, E2BIG, "api", "an option that libcordon %s does not know", CORDON_VERSION);
+			return public_tell(&e, err_hint(&e, -E2BIG, "use a newer library, or leave it out"), error);
+		}
+	memcpy(ours, theirs, their_size < our_size ? their_size : our_size);
+	return 0;
+}
+
+/* ---- engines ---- */
+
+int cordon_engine_open(const struct cordon_engine_options *options, struct cordon_engine **engine, struct cordon_error *error)
+{
+	if (!engine)
+		return public_misuse("no place for the engine", error);
 	struct cordon_engine_options known;
-	take_options(&known, sizeof known, options, options ? options->size : 0);
+	TRY(public_take_options(&known, sizeof known, options, error));
 	struct err e = { 0 };
 	autoclean(free_done) struct cordon_engine *opened = calloc(1, sizeof *opened);
 	if (!opened)
-		return tell(&e, err_nomem(&e), error);
-	struct engine_options inner = { .keeper_path = known.keeper_path };
+		return public_tell(&e, err_nomem(&e), error);
+	opened->spare = !known.no_spare;
+	opened->poll = opened->news = -1;
+	opened->last = &opened->first;
+	struct engine_options inner = {
+		.keeper_path = known.keeper_path,
+		.prepare = opened->spare,
+		.user_file = known.ignore_user_policy ? "" : NULL,
+		.no_projects = known.ignore_project_policy != 0,
+	};
 	int result = engine_open(&inner, &opened->engine, &e);
+	if (result == 0 && engine_subscribe(opened->engine, public_hear, opened) < 0) {
+		engine_close(&opened->engine);
+		result = err_nomem(&e);
+	}
 	if (result == 0)
 		*engine = TAKE(opened);
-	return tell(&e, result, error);
+	return public_tell(&e, result, error);
 }
 
 void cordon_engine_close(struct cordon_engine *engine)
 {
 	if (!engine)
 		return;
+	while (engine->runs)
+		public_run_close(engine->runs);
+	public_forget(engine, NULL);
 	engine_close(&engine->engine);
+	fd_done(&engine->poll);
+	fd_done(&engine->news);
 	free(engine);
 }
 
-static int make_request(const struct cordon_run_options *options, struct request *r, struct err *e)
+/* ---- one descriptor for all ---- */
+
+static int make_poll(struct cordon_engine *engine)
 {
-	for (size_t i = 0; options->argv && options->argv[i]; i++)
-		if (strv_add(&r->argv, options->argv[i]) < 0)
-			return err_nomem(e);
-	r->shell = options->shell != 0;
-	r->capture = true;
-	if (options->profile && strv_add(&r->profiles, options->profile) < 0)
-		return err_nomem(e);
-	if (options->policy_json)
-		TRY(policy_from_json(options->policy_json, strlen(options->policy_json), "policy_json", &r->flags, e));
-	if (!options->working_directory)
-		return 0;
-	free(r->flags.working_directory);
-	r->flags.working_directory = strdup(options->working_directory);
-	r->flags.set |= POLICY_BIT(FIELD_CWD);
-	return r->flags.working_directory ? 0 : err_nomem(e);
+	autoclean(fd_done) int poll = fd_above_standard(epoll_create1(EPOLL_CLOEXEC));
+	TRY(poll);
+	autoclean(fd_done) int news = fd_above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	TRY(news);
+	if (epoll_ctl(poll, EPOLL_CTL_ADD, news, &(struct epoll_event){ .events = EPOLLIN }) < 0)
+		return -errno;
+	engine->poll = TAKE_FD(poll);
+	engine->news = TAKE_FD(news);
+	return 0;
 }
 
-static int run_to_end(struct engine *engine, const struct request *request, struct cordon_result *ret, struct err *e)
+void public_follow(struct cordon_engine *engine)
 {
-	struct run *run = NULL;
-	TRY(engine_start(engine, request, &run, e));
-	int waited;
-	do
-		waited = engine_wait(engine, run, -1);
-	while (waited == 0 || waited == -EINTR);
-	int result = waited;
-	if (waited < 0)
-		err_set(e, ERR_IO, -waited, "wait", "cannot wait for the run");
-	autoclean(buf_done) struct buf json = BUF_MAX(REPORT_MAX);
-	if (waited > 0 && engine_report(run, &json) == 0) {
-		ret->json = buf_take(&json);
-		ret->exit_status = outcome_exit_status(run_outcome(run));
-		result = 0;
-	}
-	run_done(engine, &run);
-	return result < 0 ? result : ret->json ? 0 : err_nomem(e);
-}
-
-int cordon_run(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_result **result,
-	       struct cordon_error *error)
-{
-	struct cordon_run_options known;
-	take_options(&known, sizeof known, options, options ? options->size : 0);
-	struct err e = { 0 };
-	autoclean(request_done) struct request request = { 0 };
-	autoclean(free_done) struct cordon_result *made = calloc(1, sizeof *made);
-	int status = made ? make_request(&known, &request, &e) : err_nomem(&e);
-	if (status == 0)
-		status = run_to_end(engine->engine, &request, made, &e);
-	if (status == 0)
-		*result = TAKE(made);
-	return tell(&e, status, error);
-}
-
-const char *cordon_result_json(const struct cordon_result *result)
-{
-	return result->json;
-}
-
-int cordon_result_exit_status(const struct cordon_result *result)
-{
-	return result->exit_status;
-}
-
-void cordon_result_free(struct cordon_result *result)
-{
-	if (!result)
+	if (engine->poll < 0)
 		return;
-	free(result->json);
-	free(result);
+	/* A keeper may have been replaced under the same number; one that is watched already is EEXIST, a closed one is gone. */
+	int keeper = engine_fd(engine->engine);
+	if (keeper >= 0)
+		epoll_ctl(engine->poll, EPOLL_CTL_ADD, keeper, &(struct epoll_event){ .events = EPOLLIN });
+	bool news = engine->first;
+	uint64_t count = 1;
+	ssize_t done = 0;
+	if (news && !engine->news_told)
+		done = write(engine->news, &count, sizeof count);
+	else if (!news && engine->news_told)
+		done = read(engine->news, &count, sizeof count);
+	(void)done; /* a counter that never passes 1 neither blocks nor fails */
+	engine->news_told = news;
+}
+
+int cordon_engine_fd(struct cordon_engine *engine)
+{
+	if (!engine)
+		return -EINVAL;
+	if (engine->poll < 0)
+		TRY(make_poll(engine));
+	public_follow(engine);
+	return engine->poll;
+}
+
+int cordon_engine_dispatch(struct cordon_engine *engine)
+{
+	if (!engine)
+		return -EINVAL;
+	int result = engine_dispatch(engine->engine);
+	public_follow(engine);
+	return result;
 }

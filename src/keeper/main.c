@@ -1,6 +1,7 @@
 /* cordon-keeper: the keeper as a program of its own, for hosts that are too large to fork. The library executes it with the
  * socket as descriptor 3 and an empty environment. */
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,5 +20,11 @@ int main(void)
 	}
 	fcntl(3, F_SETFD, FD_CLOEXEC);
 	syscall(SYS_close_range, 4, ~0u, 0); /* what the host forgot to keep to itself */
+	/* Many runs at once take many descriptors; what a run may open is a matter of its policy. */
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	keeper_main(3);
 }

@@ -87,6 +87,15 @@ struct start {
 	struct plan plan;
 };
 
+/* mail.c: messages that the host's socket has no room for now; {0} is empty. -errno: the host is stuck or gone. */
+struct letter;
+struct mail {
+	struct letter *first, *last;
+	size_t count;
+};
+int mail_send(struct mail *mail, int socket, enum wire_type type, const struct wire_writer *payload);
+int mail_deliver(struct mail *mail, int socket);
+
 /* pool.c */
 bool pool_hand_over(struct keeper_spare *spare, struct run *run, int status, const int *fds, size_t fd_count);
 
@@ -154,6 +163,8 @@ enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER,
 void run_event(struct run *run, enum run_event event, enum kill_reason reason);
 
 /* serve.c: what watch.c needs of the loop */
+void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload);
+bool keeper_has_room_for_news(const struct keeper *k);
 void keeper_say_started(struct run *run);
 void keeper_say_killing(struct run *run);
 void keeper_say_ended(struct run *run);

@@ -31,6 +31,8 @@ struct keeper {
 	int proc;   /* for the meters; opened when the first one looks */
 	size_t top; /* no run has a slot as high as this */
 	bool host_gone;
+	struct mail mail;
+	bool mail_watched; /* the host's socket is watched for room */
 	struct keeper_spare spare;
 };
 
@@ -75,81 +77,37 @@ static void watch_stream(struct run *run, int which)
 }
 
 /* ---- what the host is told ---- */
-static void say(struct run *run, enum wire_type type, struct wire_writer *payload)
+static void watch_mail(struct keeper *k)
+{
+	bool wanted = k->mail.first && !k->host_gone;
+	struct epoll_event event = { .events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = tag(NULL, SOURCE_HOST) };
+	if (wanted != k->mail_watched && epoll_ctl(k->epoll, EPOLL_CTL_MOD, k->host, &event) == 0)
+		k->mail_watched = wanted;
+}
+
+void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload)
 {
 	struct wire_frame frame;
-	struct keeper *k = run->keeper;
 	if (k->listener && !k->host_gone && wire_frame_make(type, payload, NULL, 0, &frame) == 0) {
 		k->listener(k->listener_context, &frame);
 		wire_frame_done(&frame);
 	}
 	if (k->listener)
 		return;
-	/* A host that does not read is stuck or gone. It is our only client: without it there is nothing to keep, and a
+	/* A host that never reads is stuck or gone. It is our only client: without it there is nothing to keep, and a
 	 * lost message would leave it waiting for ever. */
-	if (!run->keeper->host_gone && wire_send(run->keeper->host, type, payload, NULL, 0) < 0)
-		run->keeper->host_gone = true;
-}
-
-static void say_number(struct run *run, enum wire_type type, uint32_t detail)
-{
-	struct wire_writer w = { BUF_MAX(64) };
-	wire_put_u64(&w, run->number);
-	wire_put_u32(&w, detail);
-	say(run, type, &w);
-	buf_done(&w.out);
-}
-
-void keeper_say_started(struct run *run)
-{
-	say_number(run, WIRE_STARTED, 0);
-}
-
-void keeper_say_killing(struct run *run)
-{
-	say_number(run, WIRE_KILLING, run->reason);
+	if (!k->host_gone && mail_send(&k->mail, k->host, type, payload) < 0)
+		k->host_gone = true;
+	watch_mail(k);
 }
 
 /* News may not fill the socket: its room is for what the host must hear. */
 #define NEWS_ROOM (32 * 1024)
 
-static bool has_room_for_news(const struct keeper *k)
+bool keeper_has_room_for_news(const struct keeper *k)
 {
 	int queued = 0;
 	return k->listener || (ioctl(k->host, SIOCOUTQ, &queued) == 0 && queued < NEWS_ROOM);
-}
-
-static void say_news(struct run *run, enum wire_type type, struct wire_writer *w)
-{
-	if (buf_check(&w->out) == 0 && has_room_for_news(run->keeper))
-		say(run, type, w);
-	else
-		run->missed++;
-	buf_done(&w->out);
-}
-
-void keeper_say_warning(struct run *run, const struct wire_warning *warning)
-{
-	struct wire_writer w = { BUF_MAX(64) };
-	wire_put_u64(&w, run->number);
-	wire_put_warning(&w, warning);
-	say_news(run, WIRE_WARNING, &w);
-}
-
-void keeper_say_sample(struct run *run, const struct wire_sample *sample)
-{
-	struct wire_writer w = { BUF_MAX(128) };
-	wire_put_u64(&w, run->number);
-	wire_put_sample(&w, sample);
-	say_news(run, WIRE_SAMPLE, &w);
-}
-
-void keeper_say_denial(struct run *run, const struct wire_denial *denial)
-{
-	struct wire_writer w = { BUF_MAX(1024) };
-	wire_put_u64(&w, run->number);
-	wire_put_denial(&w, denial);
-	say_news(run, WIRE_DENIAL, &w);
 }
 
 /* ---- the end of a run ---- */
@@ -187,9 +145,8 @@ void keeper_say_ended(struct run *run)
 	struct keeper *k = run->keeper;
 	struct wire_writer w = { BUF_MAX(8192) };
 	wire_put_ended(&w, &ended);
-	struct run speaker = { .keeper = k };
 	run_free(run);
-	say(&speaker, WIRE_ENDED, &w);
+	keeper_say(k, WIRE_ENDED, &w);
 	buf_done(&w.out);
 }
 
@@ -214,12 +171,29 @@ static void stillborn(struct run *run)
 	keeper_say_ended(run);
 }
 
+/* No slot, or no memory for a run. */
+static void refuse(struct keeper *k, const struct wire_frame *frame, bool full)
+{
+	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
+	struct wire_ended ended = { .run = wire_get_u64(&r) };
+	if (full) {
+		err_set(&ended.err, ERR_IO, EAGAIN, "keeper", "%d runs at a time are the most", KEEPER_MAX_RUNS);
+		err_hint(&ended.err, -EAGAIN, "wait until one has ended, or open a second engine");
+	} else {
+		err_nomem(&ended.err);
+	}
+	struct wire_writer w = { BUF_MAX(8192) };
+	wire_put_ended(&w, &ended);
+	keeper_say(k, WIRE_ENDED, &w);
+	buf_done(&w.out);
+}
+
 static void on_start(struct keeper *k, struct wire_frame *frame)
 {
 	struct run *run = calloc(1, sizeof *run);
 	if (!run || take_slot(k, run) < 0) {
+		refuse(k, frame, run != NULL);
 		free(run);
-		k->host_gone = true; /* cannot even say no: let go of the host, which then knows */
 		return;
 	}
 	run->keeper = k;
@@ -281,6 +255,9 @@ static void on_frame(struct keeper *k, struct wire_frame *frame)
 
 static void on_host(struct keeper *k)
 {
+	if (mail_deliver(&k->mail, k->host) < 0)
+		k->host_gone = true;
+	watch_mail(k);
 	autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
 	int got = wire_receive(k->host, WIRE_HOST, &frame);
 	if (got == -EAGAIN)

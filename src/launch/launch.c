@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ struct launcher {
 	struct launcher_options options;
 	int socket; /* to the keeper's process; -1: none */
 	int pid;
+	int pidfd; /* of that process; a pid alone may be somebody else's once the host has waited for any child; -1: none */
 	struct keeper *inside; /* or NULL */
 	uint64_t last_number;
 	struct launch *runs;
@@ -47,7 +49,7 @@ int launcher_open(const struct launcher_options *options, struct launcher **ret,
 	if (!l)
 		return err_nomem(e);
 	l->options = *options;
-	l->socket = -1;
+	l->socket = l->pidfd = -1;
 	*ret = l;
 	return 0;
 }
@@ -93,6 +95,7 @@ static int start_program(struct launcher *l, int socket, struct err *e)
 		return err_hint(e, spawned, "install cordon, or name the keeper with CORDON_KEEPER");
 	}
 	l->pid = pid;
+	l->pidfd = fd_above_standard((int)syscall(SYS_pidfd_open, pid, 0));
 	return 0;
 }
 
@@ -115,11 +118,29 @@ static int start_keeper(struct launcher *l, struct err *e)
 	int made = wire_pair(pair);
 	if (made < 0)
 		return err_set(e, ERR_IO, -made, "keeper", "cannot make a socket pair");
-	autoclean(fd_done) int ours = pair[0];
+	autoclean(fd_done) int ours = fd_above_standard(pair[0]);
 	autoclean(fd_done) int theirs = pair[1];
+	if (ours < 0)
+		return err_set(e, ERR_IO, -ours, "keeper", "cannot copy a descriptor");
 	TRY(start_program(l, theirs, e));
 	l->socket = TAKE_FD(ours);
 	return 0;
+}
+
+/* Children are the host's to wait for, too: it may ignore SIGCHLD, or wait for any child in its handler, and then our status
+ * is gone. So the end is what is waited for, and the status taken if it is still there. */
+static void await_keeper(struct launcher *l)
+{
+	if (l->pidfd < 0) { /* no such call here, or no descriptor left */
+		while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return;
+	}
+	struct pollfd end = { .fd = l->pidfd, .events = POLLIN };
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+	waitid(P_PIDFD, (id_t)l->pidfd, &(siginfo_t){ 0 }, WEXITED | WNOHANG);
+	fd_done(&l->pidfd);
 }
 
 /* Close our end; the keeper then kills and cleans what is left, and goes. */
@@ -130,8 +151,7 @@ static void let_go(struct launcher *l)
 	if (l->socket < 0)
 		return;
 	fd_done(&l->socket);
-	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	await_keeper(l);
 }
 
 void launcher_close(struct launcher **l)
@@ -143,11 +163,31 @@ void launcher_close(struct launcher **l)
 	*l = NULL;
 }
 
+static int take_frames(struct launcher *l);
+
+/* A keeper that is still busy with earlier plans takes this one soon; what it says meanwhile is heard, or both would wait for
+ * the other to read. */
+static int tell_keeper(struct launcher *l, enum wire_type type, const struct wire_writer *w, const int *fds, size_t fd_count)
+{
+	enum { PATIENCE_MS = 30000 };
+	int sent = wire_send(l->socket, type, w, fds, fd_count);
+	while (sent == -EAGAIN) {
+		struct pollfd keeper = { .fd = l->socket, .events = POLLIN | POLLOUT };
+		int ready = poll(&keeper, 1, PATIENCE_MS);
+		if (ready == 0)
+			return -ETIMEDOUT;
+		if (ready > 0 && (keeper.revents & ~POLLOUT))
+			take_frames(l);
+		sent = l->socket < 0 ? -EPIPE : wire_send(l->socket, type, w, fds, fd_count);
+	}
+	return sent;
+}
+
 static int tell(struct launcher *l, enum wire_type type, struct wire_writer *w, const int *fds, size_t fd_count)
 {
 	struct wire_frame frame;
 	if (!l->inside || !l->options.inside)
-		return wire_send(l->socket, type, w, fds, fd_count);
+		return tell_keeper(l, type, w, fds, fd_count);
 	TRY(wire_frame_make(type, w, fds, fd_count, &frame));
 	return l->options.inside->tell(l->inside, &frame);
 }
@@ -177,9 +217,9 @@ static int open_captures(struct launch *run, const struct launch_fds *fds)
 	for (size_t i = 0; i < 2; i++) {
 		if (fds->output[i] >= 0)
 			continue;
-		run->captured[i] = memfd_create(names[i], MFD_CLOEXEC);
+		run->captured[i] = fd_above_standard(memfd_create(names[i], MFD_CLOEXEC));
 		if (run->captured[i] < 0)
-			return -errno;
+			return run->captured[i];
 	}
 	return 0;
 }
@@ -190,6 +230,20 @@ static void launch_free(struct launch *run)
 	fd_done(&run->captured[1]);
 	outcome_done(&run->outcome);
 	free(run);
+}
+
+static void on_loss(struct launcher *l);
+
+/* The keeper was killed, and nobody has looked since: its runs are lost, this one gets a new keeper. */
+static int start_over(struct launcher *l, struct launch *run, const struct plan *plan, const struct launch_fds *fds, struct err *e)
+{
+	l->runs = run->next;
+	on_loss(l);
+	run->next = l->runs;
+	l->runs = run;
+	run->over = false;
+	TRY(start_keeper(l, e));
+	return send_start(l, run, plan, fds);
 }
 
 int launch_start(struct launcher *l, const struct plan *plan, const struct launch_fds *fds, launch_listener listener, void *context,
@@ -206,6 +260,8 @@ int launch_start(struct launcher *l, const struct plan *plan, const struct launc
 	int result = open_captures(run, fds);
 	if (result == 0)
 		result = send_start(l, run, plan, fds);
+	if (result == -EPIPE && !l->inside)
+		result = start_over(l, run, plan, fds, e);
 	if (result < 0) {
 		l->runs = run->next;
 		launch_free(run);

@@ -122,6 +122,14 @@ int policy_from_file(const char *path, struct policy *ret, struct err *e);
 int policy_to_json(const struct policy *p, struct buf *out); /* only the fields that are set; pretty, two spaces */
 int policy_schema(struct buf *out);                          /* the JSON Schema of a policy file, from the tables */
 
+/* ---- one field by its JSON name, with or without its section (ERR_USAGE; adds to a list, sets everything else) ---- */
+int policy_set_number(struct policy *p, const char *key, int64_t value, struct err *e); /* POLICY_UNLIMITED, POLICY_ID_UNSET */
+int policy_set_switch(struct policy *p, const char *key, bool on, struct err *e);
+int policy_set_text(struct policy *p, const char *key, const char *text, struct err *e);
+int policy_add(struct policy *p, const char *key, const char *entry, struct err *e);
+/* Does it state everything that a run needs? */
+int policy_require_whole(const struct policy *p, struct err *e);
+
 /* ---- the lattice ---- */
 /* Lay `over` on `*base`: fields that it sets replace; path lists, environment, passEnvironment and blockedCommands add.
  * No network takes the hosts of the base along. */
@@ -152,6 +160,7 @@ struct policy_sources {
 	const char *user_file;       /* $XDG_CONFIG_HOME/cordon/policy.json; NULL or missing: none */
 	const struct strv *profiles; /* --profile, in order: at most one built-in name, any number of files */
 	const struct policy *flags;  /* the command line as a layer */
+	bool whole;                  /* flags state everything: neither a profile nor the user's file lies beneath */
 	const char *project_start;   /* look for .cordon.json from here up to the git root; NULL: do not */
 	struct path_memo *seen;      /* what was looked at, for those who look after us; may be NULL */
 };

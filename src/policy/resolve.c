@@ -88,6 +88,8 @@ static int overlay_file(struct policy *base, const char *path, struct err *e)
 static int gather_stated(const struct policy_sources *from, struct policy *stated, struct err *e)
 {
 	autoclean(policy_done) struct policy user = { 0 };
+	if (from->whole)
+		return policy_overlay(stated, from->flags, e);
 	if (from->user_file && from->user_file[0]) {
 		TRY(read_layer(from->user_file, TRUST_OWNER, &user, e));
 		TRY(policy_overlay(stated, &user, e));
@@ -259,8 +261,12 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	own.count = own.used = 0;
 	const char *built_in = NULL;
 	TRY(real_place_of(from->place, from->seen ? from->seen : &own, &place, e));
-	TRY(choose_built_in(from->profiles, &built_in, e));
-	TRY(policy_profile(built_in, &p, e));
+	if (from->whole) {
+		TRY(policy_require_whole(from->flags, e));
+	} else {
+		TRY(choose_built_in(from->profiles, &built_in, e));
+		TRY(policy_profile(built_in, &p, e));
+	}
 	TRY(gather_stated(from, &stated, e));
 	TRY(policy_overlay(&p, &stated, e));
 	TRY(policy_resolve_directory(&p, &place, e));

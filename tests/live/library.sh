@@ -14,23 +14,27 @@ int main(int argc, char **argv)
 	(void)argc;
 	struct cordon_engine *engine;
 	struct cordon_error error;
+	struct cordon_policy *policy;
 	struct cordon_engine_options engine_options = { .size = sizeof engine_options, .keeper_path = argv[1] };
-	if (cordon_engine_open(&engine, &engine_options, &error) < 0)
-		return fprintf(stderr, "%s\n", error.message), 2;
-	struct cordon_run_options options = { .size = sizeof options, .argv = (const char *const *)argv + 3, .policy_json = argv[2] };
-	struct cordon_result *result;
+	struct cordon_run_options options = { .size = sizeof options, .argv = (const char *const *)argv + 3 };
+	if (cordon_policy_from_json(NULL, argv[2], strlen(argv[2]), &policy, &error) < 0 ||
+	    cordon_engine_open(&engine_options, &engine, &error) < 0)
+		return fprintf(stderr, "%s: %s (%s)\n", error.code, error.message, error.hint), 3;
+	options.policy = policy;
 	int status = 3;
 	for (int round = 0; round < 3; round++) {
-		if (cordon_run(engine, &options, &result, &error) < 0) {
+		struct cordon_run *run;
+		if (cordon_execute(engine, &options, &run, &error) < 0) {
 			fprintf(stderr, "%s: %s (%s)\n", error.code, error.message, error.hint);
 			break;
 		}
-		status = cordon_result_exit_status(result);
+		status = cordon_run_result(run)->exit_status;
 		if (round == 2)
-			puts(cordon_result_json(result));
-		cordon_result_free(result);
+			puts(cordon_run_json(run));
+		cordon_run_free(run);
 	}
 	cordon_engine_close(engine);
+	cordon_policy_free(policy);
 	return status;
 }
 END

@@ -1,0 +1,54 @@
+/* What the host is told about a run that goes on. */
+#include "keeper/run.h"
+
+static void say_number(struct run *run, enum wire_type type, uint32_t detail)
+{
+	struct wire_writer w = { BUF_MAX(64) };
+	wire_put_u64(&w, run->number);
+	wire_put_u32(&w, detail);
+	keeper_say(run->keeper, type, &w);
+	buf_done(&w.out);
+}
+
+void keeper_say_started(struct run *run)
+{
+	say_number(run, WIRE_STARTED, 0);
+}
+
+void keeper_say_killing(struct run *run)
+{
+	say_number(run, WIRE_KILLING, run->reason);
+}
+
+static void say_news(struct run *run, enum wire_type type, struct wire_writer *w)
+{
+	if (buf_check(&w->out) == 0 && keeper_has_room_for_news(run->keeper))
+		keeper_say(run->keeper, type, w);
+	else
+		run->missed++;
+	buf_done(&w->out);
+}
+
+void keeper_say_warning(struct run *run, const struct wire_warning *warning)
+{
+	struct wire_writer w = { BUF_MAX(64) };
+	wire_put_u64(&w, run->number);
+	wire_put_warning(&w, warning);
+	say_news(run, WIRE_WARNING, &w);
+}
+
+void keeper_say_sample(struct run *run, const struct wire_sample *sample)
+{
+	struct wire_writer w = { BUF_MAX(128) };
+	wire_put_u64(&w, run->number);
+	wire_put_sample(&w, sample);
+	say_news(run, WIRE_SAMPLE, &w);
+}
+
+void keeper_say_denial(struct run *run, const struct wire_denial *denial)
+{
+	struct wire_writer w = { BUF_MAX(1024) };
+	wire_put_u64(&w, run->number);
+	wire_put_denial(&w, denial);
+	say_news(run, WIRE_DENIAL, &w);
+}
