@@ -50,23 +50,105 @@ static int make_absolute(const char *path, const char *base, const char *home, c
 
 /* ---- what was looked at already ---- */
 
+struct path_seen {
+	uint32_t hash, at; /* at: in names */
+	uint32_t length;
+	struct path_look look;
+};
+
+enum { FIRST_SLOTS = 128, FIRST_NAMES = 2048, MOST_SLOTS = 1 << 20 };
+
+void path_memo_done(struct path_memo *seen)
+{
+	free(seen->rows);
+	free(seen->names);
+	free(seen->slots);
+	*seen = (struct path_memo){ 0 };
+}
+
+/* FNV-1a. Names come from whoever made the directories: many that collide make us slower, not wrong. */
+static uint32_t hash_of(const char *path, size_t length)
+{
+	uint32_t hash = 2166136261u;
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)path[i]) * 16777619u;
+	return hash;
+}
+
+/* The row of this path, or else the free slot for it. There always is a free one. */
+static uint32_t *find_slot(const struct path_memo *seen, const char *path, size_t length, uint32_t hash)
+{
+	for (size_t at = hash;; at++) {
+		uint32_t *slot = &seen->slots[at & (seen->slot_count - 1)];
+		if (!*slot)
+			return slot;
+		const struct path_seen *row = &seen->rows[*slot - 1];
+		if (row->hash == hash && row->length == length && memcmp(seen->names + row->at, path, length) == 0)
+			return slot;
+	}
+}
+
 static const struct path_seen *recall(const struct path_memo *seen, const char *path, size_t length)
 {
-	for (size_t i = 0; seen && i < seen->count; i++) {
-		const struct path_seen *row = &seen->rows[i];
-		if (row->length == length && memcmp(seen->names + row->at, path, length) == 0)
-			return row;
+	if (!seen || !seen->count)
+		return NULL;
+	uint32_t slot = *find_slot(seen, path, length, hash_of(path, length));
+	return slot ? &seen->rows[slot - 1] : NULL;
+}
+
+/* Room for one more row: half the slots are rows, so that searches stay short. */
+static bool grow_rows(struct path_memo *seen)
+{
+	if (seen->count < seen->slot_count / 2)
+		return true;
+	size_t slot_count = seen->slot_count ? seen->slot_count * 2 : FIRST_SLOTS;
+	if (slot_count > MOST_SLOTS)
+		return false;
+	struct path_seen *rows = reallocarray(seen->rows, slot_count / 2, sizeof *rows);
+	if (!rows)
+		return false;
+	seen->rows = rows;
+	uint32_t *slots = calloc(slot_count, sizeof *slots);
+	if (!slots)
+		return false;
+	free(seen->slots);
+	seen->slots = slots;
+	seen->slot_count = slot_count;
+	for (uint32_t i = 0; i < seen->count; i++) {
+		size_t at = rows[i].hash;
+		while (slots[at & (slot_count - 1)])
+			at++;
+		slots[at & (slot_count - 1)] = i + 1;
 	}
-	return NULL;
+	return true;
+}
+
+static bool grow_names(struct path_memo *seen, size_t length)
+{
+	if (length <= seen->names_room - seen->used)
+		return true;
+	size_t room = seen->names_room ? seen->names_room * 2 : FIRST_NAMES;
+	while (room - seen->used < length)
+		room *= 2;
+	char *names = room > UINT32_MAX / 2 ? NULL : realloc(seen->names, room);
+	if (!names)
+		return false;
+	seen->names = names;
+	seen->names_room = room;
+	return true;
 }
 
 static void remember(struct path_memo *seen, const char *path, size_t length, const struct path_look *look)
 {
-	if (!seen || seen->count == PATH_MEMO_MOST || length > sizeof seen->names - seen->used)
+	if (!seen || !grow_rows(seen) || !grow_names(seen, length))
 		return;
-	seen->rows[seen->count++] = (struct path_seen){ (uint16_t)seen->used, (uint16_t)length, *look };
+	uint32_t hash = hash_of(path, length), *slot = find_slot(seen, path, length, hash);
+	if (*slot)
+		return;
 	memcpy(seen->names + seen->used, path, length);
+	seen->rows[seen->count++] = (struct path_seen){ hash, (uint32_t)seen->used, (uint32_t)length, *look };
 	seen->used += length;
+	*slot = (uint32_t)seen->count;
 }
 
 /* Links are not remembered: who asks for one again wants to know where it leads. */
@@ -180,6 +262,22 @@ static int step(struct walk *w, const char *name, size_t length)
 	return w->missing ? 0 : result;
 }
 
+/* What is remembered was resolved. So a path in the same words needs no walk, nor does the way to one in a directory that is:
+ * of many paths in one place only the last name is new. */
+static void skip_known(struct walk *w, const char *path, size_t length)
+{
+	if (path[0] != '/')
+		return;
+	if (!recall(w->seen, path, length)) {
+		length = (size_t)(strrchr(path, '/') - path);
+		if (length == 0 || !recall(w->seen, path, length))
+			return;
+	}
+	memcpy(w->done, path, length);
+	cut_done(w, length);
+	w->next = path + length + (path[length] == '/');
+}
+
 int path_resolve_below(const char *path, const char *root, struct path_memo *seen, char **ret, bool *ret_missing)
 {
 	autoclean(walk_done) struct walk w; /* set field by field: zeroing the array would cost more than the walk */
@@ -193,8 +291,10 @@ int path_resolve_below(const char *path, const char *root, struct path_memo *see
 		return -ENOENT;
 	if (path[0] != '/' && root[1])
 		TRY(push(&w, root + 1, strlen(root + 1)));
-	if (strlen(path) >= PATH_MAX)
+	size_t length = strlen(path);
+	if (length >= PATH_MAX)
 		return -ENAMETOOLONG;
+	skip_known(&w, path, length);
 	while (*w.next) {
 		const char *name = w.next;
 		size_t size = strcspn(name, "/");
@@ -210,13 +310,13 @@ int path_resolve_below(const char *path, const char *root, struct path_memo *see
 	return 0;
 }
 
-int path_resolve(const char *path, const char *base, const char *home, char **ret, struct err *e)
+int path_resolve(const char *path, const char *base, const char *home, struct path_memo *seen, char **ret, struct err *e)
 {
 	if (!path[0])
 		return err_set(e, ERR_USAGE, EINVAL, "path", "an empty path");
 	autoclean(free_done) char *absolute = NULL;
 	TRY(make_absolute(path, base, home, &absolute, e));
-	int result = path_resolve_below(absolute, "/", NULL, ret, NULL);
+	int result = path_resolve_below(absolute, "/", seen, ret, NULL);
 	if (result < 0)
 		err_set(e, ERR_USAGE, -result, "path", "cannot resolve the path \"%s\"", path);
 	return result;

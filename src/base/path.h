@@ -9,28 +9,27 @@
 
 /* The absolute form of `path`, read relative to `base` (absolute), with `.`, `..`, doubled and trailing slashes and every
  * symlink resolved. A tail that does not exist yet is kept as it is written, after its existing part was resolved; `..`
- * behind a missing part is refused. `~` and `~/…` mean $HOME (`home`; NULL refuses them). The caller frees. */
-int path_resolve(const char *path, const char *base, const char *home, char **ret, struct err *e);
+ * behind a missing part is refused. `~` and `~/…` mean $HOME (`home`; NULL refuses them). `seen` may be NULL. The caller frees. */
+struct path_memo;
+int path_resolve(const char *path, const char *base, const char *home, struct path_memo *seen, char **ret, struct err *e);
 
 /* What lstat tells, as far as deciding needs it. */
 struct path_look {
 	uint32_t mode, uid, gid;
 };
 
-/* What the calls that share it have looked at, so that nobody asks the kernel twice while one run is decided. Starts as {0};
- * what finds no room is asked again. */
-enum { PATH_MEMO_MOST = 48 };
+/* What the calls that share it have looked at, so that nobody asks the kernel twice while one run is decided: a table of
+ * resolved paths, found by their hash. Links, and what is not there, are not in it. Starts as {0}; what finds no memory is asked
+ * again. */
 struct path_memo {
-	struct path_seen {
-		uint16_t at, length; /* in names */
-		struct path_look look;
-	} rows[PATH_MEMO_MOST];
-	size_t count;
-	char names[1024];
-	size_t used;
+	struct path_seen *rows;
+	char *names;     /* of the rows, one behind the other */
+	uint32_t *slots; /* 1 + the row, 0: free; a power of two, at most half full */
+	size_t count, used, names_room, slot_count;
 };
+void path_memo_done(struct path_memo *seen);
 
-/* -errno when there is nothing, or it cannot be looked at. `seen` may be NULL. */
+/* What is at a resolved path, or at a link. -errno when there is nothing, or it cannot be looked at. `seen` may be NULL. */
 int path_look(struct path_memo *seen, const char *path, struct path_look *ret);
 
 /* path_resolve() for a caller that has many paths below one directory: `root` is resolved already and is not walked again, `~`

@@ -82,10 +82,49 @@ void strv_sort_unique(struct strv *s)
 {
 	if (s->n < 2)
 		return;
+	size_t kept = 1;
 	qsort(s->v, s->n, sizeof *s->v, by_text);
-	for (size_t i = s->n - 1; i > 0; i--)
-		if (strcmp(s->v[i], s->v[i - 1]) == 0)
-			strv_remove(s, i);
+	for (size_t i = 1; i < s->n; i++)
+		if (strcmp(s->v[i], s->v[kept - 1]) == 0)
+			free(s->v[i]);
+		else
+			s->v[kept++] = s->v[i];
+	s->n = kept;
+	s->v[kept] = NULL;
+}
+
+/* Equal texts stand beside each other, the earlier one first. */
+static int by_text_and_place(const void *a, const void *b)
+{
+	char *const *const *x = a, *const *const *y = b;
+	int order = strcmp(**x, **y);
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+int strv_drop_repeated(struct strv *s)
+{
+	if (s->n < 2)
+		return 0;
+	autoclean(free_done) char ***places = calloc(s->n, sizeof *places);
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++)
+		places[i] = &s->v[i];
+	qsort(places, s->n, sizeof *places, by_text_and_place);
+	const char *last = *places[0];
+	for (size_t i = 1; i < s->n; i++) {
+		if (strcmp(*places[i], last) == 0)
+			free(TAKE(*places[i]));
+		else
+			last = *places[i];
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i])
+			s->v[kept++] = s->v[i];
+	s->n = kept;
+	s->v[kept] = NULL;
+	return 0;
 }
 
 void strv_done(struct strv *s)

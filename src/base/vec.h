@@ -19,4 +19,5 @@ int strv_append(struct strv *s, const struct strv *more);
 bool strv_has(const struct strv *s, const char *text);
 void strv_remove(struct strv *s, size_t index);
 void strv_sort_unique(struct strv *s);
+int strv_drop_repeated(struct strv *s); /* of equal ones the first stays, where it is */
 void strv_done(struct strv *s);

@@ -146,27 +146,28 @@ static char *below(const char *place)
 	return str_format("%s/cordon-%u", strcmp(place, "/") == 0 ? "" : place, geteuid());
 }
 
-static int choose_scratch(struct command *c, struct err *e)
+static int choose_scratch(struct command *c, struct path_memo *seen, struct err *e)
 {
 	const char *wanted = getenv("TMPDIR");
 	autoclean(free_done) char *place = NULL;
 	struct err ignored = { 0 };
-	if (!wanted || wanted[0] != '/' || path_resolve(wanted, "/", NULL, &place, &ignored) < 0 || !is_passable(place)) {
+	if (!wanted || wanted[0] != '/' || path_resolve(wanted, "/", NULL, seen, &place, &ignored) < 0 || !is_passable(place)) {
 		free(TAKE(place));
-		TRY(path_resolve("/tmp", "/", NULL, &place, e));
+		TRY(path_resolve("/tmp", "/", NULL, seen, &place, e));
 	}
 	c->scratch_base = below(place);
 	return c->scratch_base ? 0 : err_nomem(e);
 }
 
-static int resolve_named(const struct request *request, const struct policy *policy, struct strv *named, struct err *e)
+static int resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct strv *named,
+			 struct err *e)
 {
 	for (size_t i = 0; i < request->flags.read_paths.n; i++) {
 		const char *path = request->flags.read_paths.v[i];
 		char *resolved = NULL;
 		if (path[0] == '@')
 			continue;
-		TRY(path_resolve(path, policy->working_directory, getenv("HOME"), &resolved, e));
+		TRY(path_resolve(path, policy->working_directory, getenv("HOME"), seen, &resolved, e));
 		if (strv_add_take(named, resolved) < 0)
 			return err_nomem(e);
 	}
@@ -186,14 +187,15 @@ static int make_argv(const struct request *request, struct strv *argv)
 	return 0;
 }
 
-int command_prepare(const struct request *request, const struct policy *policy, const char *id, struct command *ret, struct err *e)
+int command_prepare(const struct request *request, const struct policy *policy, const char *id, struct path_memo *seen,
+		    struct command *ret, struct err *e)
 {
 	autoclean(command_done) struct command c = { 0 };
 	if (make_argv(request, &c.argv) < 0 || make_environment(policy, id, &c.env) < 0)
 		return err_nomem(e);
 	TRY(find_program(c.argv.v[0], policy, &c.env, &c.program, e));
-	TRY(choose_scratch(&c, e));
-	TRY(resolve_named(request, policy, &c.named_read, e));
+	TRY(choose_scratch(&c, seen, e));
+	TRY(resolve_named(request, policy, seen, &c.named_read, e));
 	*ret = c;
 	c = (struct command){ 0 };
 	return 0;

@@ -142,15 +142,16 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	autoclean(decision_done) struct decision d = { 0 };
 	autoclean(policy_done) struct policy flags = { 0 };
 	autoclean(command_done) struct command command = { 0 };
-	struct path_memo seen = { 0 };
+	autoclean(path_memo_done) struct path_memo own = { 0 };
+	struct path_memo *seen = request->seen ? request->seen : &own;
 	TRY(flags_layer(request, &flags, e));
-	TRY(resolve_policy(engine, request, &flags, &seen, &d, e));
-	TRY(own_files_deny(engine, request, &d.policy, &seen, e));
+	TRY(resolve_policy(engine, request, &flags, seen, &d, e));
+	TRY(own_files_deny(engine, request, &d.policy, seen, e));
 	if (!request->guard_off)
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
-		TRY(command_prepare(request, &d.policy, id, &command, e));
-		TRY(compile(&d, &command, facts, id, request->keep_fds.n, &seen, &d.plan, e));
+		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
+		TRY(compile(&d, &command, facts, id, request->keep_fds.n, seen, &d.plan, e));
 	}
 	*ret = d;
 	d = (struct decision){ 0 };

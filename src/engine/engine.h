@@ -44,15 +44,16 @@ struct request {
 	enum request_input input;
 	char *input_path;
 	int input_fd;
-	struct strv keep_fds; /* numbers ≥ 3, in decimal, that the command shall inherit */
-	bool capture;         /* keep stdout and stderr for the report, unless output_fds names a place */
-	int output_fds[2];    /* borrowed; 0: captured, or the caller's own 1 and 2 */
-	int events_fd;        /* JSON lines are written here; 0: none; borrowed */
-	bool samples;         /* subscribers get what the meter sees */
-	uint32_t unheard;     /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */
-	void *owner;          /* for subscribers: run_owner() */
-	bool guard_off;       /* never set by the CLI; for callers that judge themselves */
-	bool judge_only;      /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
+	struct strv keep_fds;   /* numbers ≥ 3, in decimal, that the command shall inherit */
+	bool capture;           /* keep stdout and stderr for the report, unless output_fds names a place */
+	int output_fds[2];      /* borrowed; 0: captured, or the caller's own 1 and 2 */
+	int events_fd;          /* JSON lines are written here; 0: none; borrowed */
+	bool samples;           /* subscribers get what the meter sees */
+	uint32_t unheard;       /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */
+	void *owner;            /* for subscribers: run_owner() */
+	struct path_memo *seen; /* what was looked at while the request was read; borrowed; may be NULL */
+	bool guard_off;         /* never set by the CLI; for callers that judge themselves */
+	bool judge_only;        /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
 };
 
 void request_done(struct request *r);

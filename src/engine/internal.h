@@ -18,7 +18,8 @@ struct command {
 };
 
 void command_done(struct command *c);
-int command_prepare(const struct request *request, const struct policy *policy, const char *id, struct command *ret, struct err *e);
+int command_prepare(const struct request *request, const struct policy *policy, const char *id, struct path_memo *seen,
+		    struct command *ret, struct err *e);
 
 /* Standard input. `fd` is what the run gets; terminals and sockets are copied through a pipe by input_pump(). */
 enum { INPUT_PENDING = 4096 };

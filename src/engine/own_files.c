@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/path_set.h"
 #include "base/scope.h"
 #include "base/str.h"
 #include "engine/internal.h"
@@ -56,14 +57,6 @@ static int make_directories(char *path, struct err *e)
 	}
 }
 
-static bool is_within_any(const char *path, const struct strv *roots)
-{
-	for (size_t i = 0; i < roots->n; i++)
-		if (path_is_within(path, roots->v[i]))
-			return true;
-	return false;
-}
-
 /* A file that decided about this run, and that the run could write, would be its own hand in the next decision. */
 static int deny_file(struct policy *policy, const char *name, struct path_memo *seen, struct err *e)
 {
@@ -71,8 +64,8 @@ static int deny_file(struct policy *policy, const char *name, struct path_memo *
 	int result = path_resolve_below(name, policy->working_directory, seen, &resolved, NULL);
 	if (result < 0)
 		return err_set(e, ERR_USAGE, -result, "own files", "cannot resolve the path \"%s\"", name);
-	bool denied = is_within_any(resolved, &policy->denied_paths);
-	return !denied && is_within_any(resolved, &policy->write_paths) && strv_add(&policy->denied_paths, resolved) < 0
+	bool denied = paths_cover(&policy->denied_paths, resolved);
+	return !denied && paths_cover(&policy->write_paths, resolved) && strv_add(&policy->denied_paths, resolved) < 0
 		       ? err_nomem(e)
 		       : 0;
 }
@@ -90,7 +83,7 @@ static int deny_deciding_files(const struct engine *engine, const struct strv *p
 			continue;
 		/* Named from where the caller stands, which need not be the run's working directory. */
 		autoclean(free_done) char *cwd = getcwd(NULL, 0);
-		TRY(path_resolve(name, cwd ? cwd : "/", getenv("HOME"), &absolute, e));
+		TRY(path_resolve(name, cwd ? cwd : "/", getenv("HOME"), seen, &absolute, e));
 		TRY(deny_file(policy, absolute, seen, e));
 	}
 	for (size_t i = 0; i < policy->seccomp.n; i++)
@@ -113,13 +106,13 @@ int own_files_deny(const struct engine *engine, const struct request *request, s
 		int result = path_resolve_below(place, "/", seen, &resolved, NULL);
 		if (result < 0)
 			return err_set(e, ERR_USAGE, -result, "own files", "cannot resolve the path \"%s\"", place);
-		bool writable = is_within_any(resolved, &policy->write_paths);
-		if (!writable && !is_within_any(resolved, &policy->read_paths))
+		bool writable = paths_cover(&policy->write_paths, resolved);
+		if (!writable && !paths_cover(&policy->read_paths, resolved))
 			continue;
 		struct stat st;
 		if (!request->judge_only && writable && lstat(resolved, &st) < 0)
 			TRY(make_directories(resolved, e));
-		if (!is_within_any(resolved, &policy->denied_paths) && strv_add(&policy->denied_paths, resolved) < 0)
+		if (!paths_cover(&policy->denied_paths, resolved) && strv_add(&policy->denied_paths, resolved) < 0)
 			return err_nomem(e);
 	}
 	return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/path.h"
+#include "base/path_set.h"
 #include "policy/policy.h"
 
 enum field_kind {
@@ -88,9 +89,7 @@ int hosts_canonical(struct strv *hosts); /* sorted and minimal */
 int hosts_meet(const struct strv *a, const struct strv *b, struct strv *ret);
 const char *hosts_excess(const struct strv *a, const struct strv *b); /* the first of a that b does not cover, or NULL */
 
-/* ---- sets of paths (path_set.c): a path stands for itself and all below it ---- */
-void paths_minimise(struct strv *set);
-bool paths_cover(const struct strv *set, const char *path);
+/* ---- sets of paths (path_set.c): a path stands for itself and all below it; all of them minimal ---- */
 void paths_subtract(struct strv *set, const struct strv *covered); /* drop what `covered` covers */
 int paths_meet(const struct strv *a, const struct strv *b, struct strv *ret);
 bool path_is_resolved(const char *path);

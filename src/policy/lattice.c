@@ -46,12 +46,19 @@ static int effective_read(const struct policy *p, struct strv *ret)
 	if (!policy_has(p, FIELD_READ))
 		return strv_add(ret, "/");
 	TRY(strv_append(ret, &p->read_paths));
-	return policy_has(p, FIELD_WRITE) ? strv_append(ret, &p->write_paths) : 0;
+	if (policy_has(p, FIELD_WRITE))
+		TRY(strv_append(ret, &p->write_paths));
+	paths_minimise(ret);
+	return 0;
 }
 
 static int effective_write(const struct policy *p, struct strv *ret)
 {
-	return policy_has(p, FIELD_WRITE) ? strv_append(ret, &p->write_paths) : effective_read(p, ret);
+	if (!policy_has(p, FIELD_WRITE))
+		return effective_read(p, ret);
+	TRY(strv_append(ret, &p->write_paths));
+	paths_minimise(ret);
+	return 0;
 }
 
 static bool comparable(const struct policy *p)
@@ -70,11 +77,12 @@ static bool comparable(const struct policy *p)
 
 static int add_entries(const struct field_row *row, struct strv *to, const struct strv *from)
 {
+	if (row->kind != K_ENVIRONMENT) {
+		TRY(strv_append(to, from));
+		return strv_drop_repeated(to);
+	}
 	for (size_t i = 0; i < from->n; i++)
-		if (row->kind == K_ENVIRONMENT)
-			TRY(env_set(to, from->v[i]));
-		else if (!strv_has(to, from->v[i]))
-			TRY(strv_add(to, from->v[i]));
+		TRY(env_set(to, from->v[i]));
 	return 0;
 }
 
@@ -340,52 +348,74 @@ static void judge_network(struct judge *j)
 }
 
 /* Grants of `a` against those of `b`; what a denies itself is no grant. */
-static void judge_grants(struct judge *j, enum policy_field field, const struct strv *mine, const struct strv *ceiling)
+static void judge_grants(struct judge *j, enum policy_field field, const struct strv *mine, const struct path_set *denied,
+			 const struct path_set *ceiling)
 {
 	for (size_t i = 0; i < mine->n; i++)
-		if (!paths_cover(&j->a->denied_paths, mine->v[i]) && !paths_cover(ceiling, mine->v[i]))
+		if (!path_set_root(denied, mine->v[i]) && !path_set_root(ceiling, mine->v[i]))
 			exceed(j, field, "%s is not within what may be %s", mine->v[i], field == FIELD_READ ? "read" : "written");
+}
+
+/* The first of the grants, which are in order, that is within `deny` and not denied by a itself. */
+static const char *granted_within(const struct strv *grants, const char *deny, const struct path_set *denied)
+{
+	size_t at = path_lower_bound((const char *const *)grants->v, grants->n, deny);
+	for (; at < grants->n && path_is_within(grants->v[at], deny); at++)
+		if (!path_set_root(denied, grants->v[at]))
+			return grants->v[at];
+	return NULL;
 }
 
 /* What b denies, a must not grant: neither a place within it nor, unless a denies it too, one around it. A path stands for
  * itself as well, so looking at the ends of the trees is exact. */
-static void judge_denied(struct judge *j, const struct strv *grants)
+static int judge_denied(struct judge *j, const struct strv *grants, const struct path_set *denied)
 {
-	const struct strv *mine = &j->a->denied_paths, *denied = &j->b->denied_paths;
-	for (size_t i = 0; i < denied->n; i++)
-		for (size_t k = 0; k < grants->n; k++) {
-			const char *grant = grants->v[k], *deny = denied->v[i];
-			if (path_is_within(grant, deny) && !paths_cover(mine, grant))
-				exceed(j, FIELD_DENIED, "%s is denied", grant);
-			else if (path_is_within(deny, grant) && j->mode == WITHIN_ALL && !paths_cover(mine, deny))
-				exceed(j, FIELD_DENIED, "%s has to stay denied", deny);
-			else
-				continue;
-			break;
-		}
+	autoclean(path_set_done) struct path_set around = { 0 };
+	autoclean(path_set_done) struct path_set theirs = { 0 };
+	const struct strv *lists[] = { grants, &j->b->denied_paths };
+	TRY(path_set_of(&lists[0], 1, &around));
+	TRY(path_set_of(&lists[1], 1, &theirs));
+	for (size_t i = 0; i < theirs.n; i++) {
+		const char *deny = theirs.v[i], *grant = granted_within(grants, deny, denied);
+		if (grant)
+			exceed(j, FIELD_DENIED, "%s is denied", grant);
+		else if (j->mode == WITHIN_ALL && path_set_root(&around, deny) && !path_set_root(denied, deny))
+			exceed(j, FIELD_DENIED, "%s has to stay denied", deny);
+	}
+	return 0;
+}
+
+/* What b lets be read, or written, as a set. */
+static int judge_list(struct judge *j, enum policy_field field, const struct path_set *denied)
+{
+	autoclean(strv_done) struct strv allowed = { 0 };
+	autoclean(path_set_done) struct path_set ceiling = { 0 };
+	const struct strv *const list = &allowed;
+	bool states = both_state(j, field) || policy_has(j->a, field);
+	if (!states)
+		return 0;
+	TRY(field == FIELD_READ ? effective_read(j->b, &allowed) : effective_write(j->b, &allowed));
+	TRY(path_set_of(&list, 1, &ceiling));
+	judge_grants(j, field, field_list(&policy_fields[field], j->a), denied, &ceiling);
+	return 0;
 }
 
 static int judge_paths(struct judge *j)
 {
-	autoclean(strv_done) struct strv may_read = { 0 };
-	autoclean(strv_done) struct strv may_write = { 0 };
 	autoclean(strv_done) struct strv grants = { 0 };
-	TRY(effective_read(j->b, &may_read));
-	TRY(effective_write(j->b, &may_write));
-	bool states_read = both_state(j, FIELD_READ) || policy_has(j->a, FIELD_READ);
-	bool states_write = both_state(j, FIELD_WRITE) || policy_has(j->a, FIELD_WRITE);
-	if (states_read)
-		judge_grants(j, FIELD_READ, &j->a->read_paths, &may_read);
-	if (states_write)
-		judge_grants(j, FIELD_WRITE, &j->a->write_paths, &may_write);
+	autoclean(path_set_done) struct path_set denied = { 0 };
+	const struct strv *const mine = &j->a->denied_paths;
+	TRY(path_set_of(&mine, 1, &denied));
+	TRY(judge_list(j, FIELD_READ, &denied));
+	TRY(judge_list(j, FIELD_WRITE, &denied));
 	if (j->mode == WITHIN_ALL) {
 		TRY(effective_read(j->a, &grants));
 	} else {
 		TRY(strv_append(&grants, &j->a->read_paths));
 		TRY(strv_append(&grants, &j->a->write_paths));
+		paths_sort(&grants);
 	}
-	judge_denied(j, &grants);
-	return 0;
+	return judge_denied(j, &grants, &denied);
 }
 
 int lattice_within(const struct policy *a, const struct policy *b, enum within_mode mode, struct strv *excess)

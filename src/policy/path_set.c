@@ -1,10 +1,11 @@
-/* Sets of paths. An entry stands for itself and everything below it, so a set without entries below one another is the only
- * way to write what it means, and comparing sets is comparing entries: no finite number of paths makes up for their parent. */
+/* Sets of paths under the order of policies: comparing sets is comparing entries, as no finite number of paths makes up for
+ * their parent. Lists that come here are minimal (base/path_set.h), so each comparison is one walk along both. */
 #include "policy/fields.h"
 
 #include <string.h>
 
 #include "base/path.h"
+#include "base/path_set.h"
 #include "base/scope.h"
 
 bool path_is_resolved(const char *path)
@@ -22,42 +23,41 @@ bool path_is_resolved(const char *path)
 	return true;
 }
 
-bool paths_cover(const struct strv *set, const char *path)
+/* Is `path` within an entry of `set`? *at is where the walk stands: paths are asked in order. */
+static bool walk_to(const struct strv *set, size_t *at, const char *path)
 {
-	for (size_t i = 0; i < set->n; i++)
-		if (path_is_within(path, set->v[i]))
-			return true;
-	return false;
+	while (*at + 1 < set->n && path_order(set->v[*at + 1], path) <= 0)
+		++*at;
+	return *at < set->n && path_is_within(path, set->v[*at]);
 }
 
 void paths_subtract(struct strv *set, const struct strv *covered)
 {
-	for (size_t i = set->n; i-- > 0;)
-		if (paths_cover(covered, set->v[i]))
-			strv_remove(set, i);
+	size_t at = 0, kept = 0;
+	for (size_t i = 0; i < set->n; i++)
+		if (walk_to(covered, &at, set->v[i]))
+			free(set->v[i]);
+		else
+			set->v[kept++] = set->v[i];
+	set->n = kept;
+	if (set->v)
+		set->v[kept] = NULL;
 }
 
-void paths_minimise(struct strv *set)
+static int add_covered(const struct strv *from, const struct strv *by, struct strv *ret)
 {
-	strv_sort_unique(set);
-	/* A parent sorts before what is below it: one pass from the back, each against those before it, is enough. */
-	for (size_t i = set->n; i-- > 1;)
-		for (size_t k = 0; k < i; k++)
-			if (path_is_within(set->v[i], set->v[k])) {
-				strv_remove(set, i);
-				break;
-			}
+	size_t at = 0;
+	for (size_t i = 0; i < from->n; i++)
+		if (walk_to(by, &at, from->v[i]))
+			TRY(strv_add(ret, from->v[i]));
+	return 0;
 }
 
 int paths_meet(const struct strv *a, const struct strv *b, struct strv *ret)
 {
 	autoclean(strv_done) struct strv both = { 0 };
-	for (size_t i = 0; i < a->n; i++)
-		if (paths_cover(b, a->v[i]))
-			TRY(strv_add(&both, a->v[i]));
-	for (size_t i = 0; i < b->n; i++)
-		if (paths_cover(a, b->v[i]))
-			TRY(strv_add(&both, b->v[i]));
+	TRY(add_covered(a, b, &both));
+	TRY(add_covered(b, a, &both));
 	paths_minimise(&both);
 	*ret = both;
 	both = (struct strv){ 0 };

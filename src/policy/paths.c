@@ -237,7 +237,7 @@ int policy_resolve_directory(struct policy *p, struct real_place *place, struct 
 
 int policy_resolve_paths(struct policy *p, const struct policy_place *place, struct err *e)
 {
-	struct path_memo seen = { 0 };
+	autoclean(path_memo_done) struct path_memo seen = { 0 };
 	autoclean(real_place_done) struct real_place real = { 0 };
 	TRY(real_place_of(place, &seen, &real, e));
 	TRY(policy_resolve_directory(p, &real, e));

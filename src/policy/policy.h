@@ -99,7 +99,7 @@ struct policy {
 void policy_done(struct policy *p);
 int policy_copy(const struct policy *from, struct policy *ret); /* -ENOMEM */
 
-/* Entries that one list may have: policies are compared pair by pair, and some come from people nobody trusts. */
+/* Entries that one list may have: some come from people nobody trusts. */
 #define POLICY_MAX_ENTRIES 1024
 
 /* ---- names ---- */
@@ -150,8 +150,8 @@ struct policy_place {
 	const char *home; /* what ~ means; may be NULL */
 };
 
-/* Make every path absolute and free of symlinks, expand "@system", bring lists into canonical order (sorted, minimal: no
- * path below another of its list), and set the working directory to place->cwd if none is set. */
+/* Make every path absolute and free of symlinks, expand "@system", bring lists into canonical order (sorted, paths name
+ * by name; minimal: no path below another of its list), and set the working directory to place->cwd if none is set. */
 int policy_resolve_paths(struct policy *p, const struct policy_place *place, struct err *e);
 
 struct policy_sources {

@@ -257,8 +257,7 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	autoclean(policy_done) struct policy stated = { 0 };
 	autoclean(policy_done) struct policy ceiling = { 0 };
 	autoclean(real_place_done) struct real_place place = { 0 };
-	struct path_memo own; /* set field by field: it is large, and mostly the caller has one */
-	own.count = own.used = 0;
+	autoclean(path_memo_done) struct path_memo own = { 0 };
 	const char *built_in = NULL;
 	TRY(real_place_of(from->place, from->seen ? from->seen : &own, &place, e));
 	if (from->whole) {

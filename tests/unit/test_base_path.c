@@ -100,7 +100,7 @@ static void test_resolve(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		autoclean(free_done) char *got = NULL;
 		struct err e = { 0 };
-		int result = path_resolve(rows[i].path, root, home, &got, &e);
+		int result = path_resolve(rows[i].path, root, home, NULL, &got, &e);
 		if (rows[i].want[0] == '!') {
 			int errnum = strcmp(rows[i].want, "!ENOENT") == 0  ? ENOENT
 				     : strcmp(rows[i].want, "!ELOOP") == 0 ? ELOOP
@@ -126,7 +126,7 @@ static void test_home(void **state)
 	for (size_t i = 0; i < COUNT_OF(homes); i++) {
 		char *got = NULL;
 		struct err e = { 0 };
-		assert_int_equal(path_resolve("~/x", root, homes[i], &got, &e), -EINVAL);
+		assert_int_equal(path_resolve("~/x", root, homes[i], NULL, &got, &e), -EINVAL);
 		assert_non_null(strstr(e.message, "HOME"));
 		assert_true(e.hint[0]);
 		assert_null(got);
@@ -142,9 +142,9 @@ static void test_long(void **state)
 	for (size_t i = 0; i < sizeof path; i += 100)
 		path[i] = '/';
 	path[sizeof path - 1] = '\0';
-	assert_int_equal(path_resolve(path, root, NULL, &got, NULL), -ENAMETOOLONG);
+	assert_int_equal(path_resolve(path, root, NULL, NULL, &got, NULL), -ENAMETOOLONG);
 	path[PATH_MAX - 1] = '\0';
-	assert_int_equal(path_resolve(path, root, NULL, &got, NULL), 0);
+	assert_int_equal(path_resolve(path, root, NULL, NULL, &got, NULL), 0);
 	assert_int_equal(strlen(got), PATH_MAX - 1);
 	free(got);
 	got = NULL;
@@ -153,19 +153,19 @@ static void test_long(void **state)
 	assert_int_equal(symlink(path, "long"), 0);
 	char through[PATH_MAX];
 	snprintf(through, sizeof through, "long/%.240s", path + PATH_MAX - 300);
-	assert_int_equal(path_resolve(through, root, NULL, &got, NULL), -ENAMETOOLONG);
+	assert_int_equal(path_resolve(through, root, NULL, NULL, &got, NULL), -ENAMETOOLONG);
 	assert_null(got);
 	/* One name that is too long for the file system is the kernel's to refuse. */
 	memset(path, 'y', 300);
 	path[300] = '\0';
-	assert_int_equal(path_resolve(path, root, NULL, &got, NULL), -ENAMETOOLONG);
+	assert_int_equal(path_resolve(path, root, NULL, NULL, &got, NULL), -ENAMETOOLONG);
 }
 
 /* With a memory of what is no link the answers are the same. */
 static void test_memo(void **state)
 {
 	(void)state;
-	struct path_memo seen = { 0 };
+	autoclean(path_memo_done) struct path_memo seen = { 0 };
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < COUNT_OF(rows); i++) {
 			autoclean(free_done) char *with = NULL;
@@ -180,21 +180,68 @@ static void test_memo(void **state)
 				assert_int_equal(missing, access(with, F_OK) < 0);
 		}
 	assert_true(seen.used > 0);
-	for (int i = 0; i < 200; i++) { /* it fills up, and then forgets nothing it needs */
-		char name[32];
+}
+
+/* It grows, finds all of it again, and what it knows is not walked: the names are gone by then. */
+static void test_memo_grows(void **state)
+{
+	(void)state;
+	autoclean(path_memo_done) struct path_memo seen = { 0 };
+	char name[32], want[128], with_slash[160];
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 1000; i++) {
+			autoclean(free_done) char *got = NULL;
+			snprintf(name, sizeof name, "n%d", i);
+			snprintf(want, sizeof want, "%s/n%d", root, i);
+			if (round == 0)
+				assert_int_equal(mkdir(name, 0755), 0);
+			bool missing = true;
+			assert_int_equal(path_resolve_below(round ? want : name, root, &seen, &got, &missing), 0);
+			assert_string_equal(got, want);
+			assert_false(missing);
+			if (round == 0)
+				assert_int_equal(rmdir(name), 0);
+		}
+	assert_int_equal(seen.count, 1000);
+	/* Other spellings of what is known are walked, and lead to the same. */
+	static const char *const spellings[] = { "%s/", "%s/.", "%s/../n999", "/%s" };
+	for (size_t i = 0; i < COUNT_OF(spellings); i++) {
 		autoclean(free_done) char *got = NULL;
-		snprintf(name, sizeof name, "n%d", i);
-		assert_int_equal(mkdir(name, 0755), 0);
-		assert_int_equal(path_resolve_below(name, root, &seen, &got, NULL), 0);
-		assert_true(seen.used <= sizeof seen.names);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(with_slash, sizeof with_slash, spellings[i], want);
+#pragma GCC diagnostic pop
+		assert_int_equal(path_resolve_below(with_slash, "/", &seen, &got, NULL), 0);
+		assert_string_equal(got, want);
 	}
+}
+
+/* A directory that is known is not looked at again, but what is in it is: a link there is followed. */
+static void test_memo_of_directory(void **state)
+{
+	(void)state;
+	autoclean(path_memo_done) struct path_memo seen = { 0 };
+	struct path_look look;
+	char path[128], want[128];
+	autoclean(free_done) char *got = NULL;
+	assert_int_equal(mkdir("known", 0755), 0);
+	assert_int_equal(symlink("../linked-to", "known/link"), 0);
+	assert_int_equal(path_look(&seen, root, &look), 0);
+	snprintf(path, sizeof path, "%s/known", root);
+	assert_int_equal(path_look(&seen, path, &look), 0);
+	snprintf(path, sizeof path, "%s/known/link", root);
+	snprintf(want, sizeof want, "%s/linked-to", root);
+	bool missing = false;
+	assert_int_equal(path_resolve_below(path, "/", &seen, &got, &missing), 0);
+	assert_string_equal(got, want);
+	assert_true(missing);
 }
 
 /* What was looked at is not asked for again: not even when it is gone. Links are, since who asks wants to know where they lead. */
 static void test_look(void **state)
 {
 	(void)state;
-	struct path_memo seen = { 0 };
+	autoclean(path_memo_done) struct path_memo seen = { 0 };
 	struct path_look look = { 0 };
 	char dir[96], link[96], none[96];
 	snprintf(dir, sizeof dir, "%s/looked-at", root);
@@ -240,8 +287,9 @@ static void test_within(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_resolve), cmocka_unit_test(test_home), cmocka_unit_test(test_long),
-		cmocka_unit_test(test_memo),    cmocka_unit_test(test_look), cmocka_unit_test(test_within),
+		cmocka_unit_test(test_resolve), cmocka_unit_test(test_home),       cmocka_unit_test(test_long),
+		cmocka_unit_test(test_memo),    cmocka_unit_test(test_memo_grows), cmocka_unit_test(test_memo_of_directory),
+		cmocka_unit_test(test_look),    cmocka_unit_test(test_within),
 	};
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }

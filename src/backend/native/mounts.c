@@ -14,11 +14,10 @@
 #include "base/path.h"
 #include "base/scope.h"
 
-/* The first directory on the way to `path` that the run's user cannot enter, as a string of the plan, or NULL. */
-static const char *barrier(struct native *n, const char *path)
+static const char *find_barrier(struct native *n, const char *path)
 {
 	char part[PATH_MAX];
-	for (size_t i = 1; n->change_ids && path[i]; i++) {
+	for (size_t i = 1; path[i]; i++) {
 		if (path[i] != '/')
 			continue;
 		snprintf(part, sizeof part, "%.*s", (int)i, path);
@@ -26,6 +25,24 @@ static const char *barrier(struct native *n, const char *path)
 			return plan_text(n->plan, "%s", part);
 	}
 	return NULL;
+}
+
+static bool are_neighbours(const char *a, const char *b)
+{
+	size_t length = (size_t)(path_base(b) - b);
+	return (size_t)(path_base(a) - a) == length && memcmp(a, b, length) == 0;
+}
+
+/* The first directory on the way to `path` that the run's user cannot enter, as a string of the plan, or NULL. Many paths lie in
+ * one directory, and have one way. */
+static const char *barrier(struct native *n, const char *path)
+{
+	if (!n->change_ids)
+		return NULL;
+	if (!n->last_path || !are_neighbours(n->last_path, path))
+		n->last_barrier = find_barrier(n, path);
+	n->last_path = path;
+	return n->last_barrier;
 }
 
 static int hold(struct native *n, struct native_held h)
@@ -65,8 +82,7 @@ static const struct native_held *holder(const struct native *n, const char *path
 /* Denied, inside of what is granted, and there: the others are not granted anyway. */
 static bool needs_mask(const struct native *n, const char *path)
 {
-	bool granted = native_within_any(path, &n->grants_read) || native_within_any(path, &n->grants_write);
-	if (!granted || !native_exists(path))
+	if (!path_set_root(&n->granted, path) || !native_exists(path))
 		return false;
 	if (holder(n, path))
 		return true;
@@ -81,7 +97,7 @@ static bool needs_mask(const struct native *n, const char *path)
 static int pin_ancestors(struct native *n, const char *path)
 {
 	const struct native_held *root = holder(n, path);
-	if (!root || !native_within_any(path, &n->grants_write))
+	if (!root || !path_set_root(&n->writable, path))
 		return 0;
 	bool map = root->map;
 	for (size_t i = strlen(root->path) + 1; path[i]; i++) {
@@ -102,10 +118,10 @@ int native_choose_mounts(struct native *n)
 	const struct strv *denied = &n->job->policy->denied_paths;
 	for (size_t i = 0; i < n->grants_write.n && count <= NATIVE_MOST_HELD; i++)
 		TRY(bring_into_reach(n, n->grants_write.v[i], true, &in_reach[count++]));
-	const struct strv *const readable[] = { &n->grants_read, n->job->named_read };
+	const struct strv *const readable[] = { &n->grants_read, &n->grants_pieces, n->job->named_read };
 	for (size_t k = 0; n->change_ids && k < COUNT_OF(readable); k++)
 		for (size_t i = 0; readable[k] && i < readable[k]->n && count <= NATIVE_MOST_HELD; i++) {
-			if (native_within_any(readable[k]->v[i], denied))
+			if (path_set_root(&n->denied, readable[k]->v[i]))
 				continue;
 			TRY(bring_into_reach(n, readable[k]->v[i], false, &in_reach[count]));
 			count += in_reach[count].cover != NULL;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "base/path_set.h"
 
 #define NATIVE_MOST_HELD 64
 
@@ -31,7 +32,13 @@ struct native {
 	const char *scratch;           /* where home and tmp are: a mount, or a private directory */
 	bool scratch_mount;            /* it is a memory file system of the run's own, not a directory on the host */
 	struct strv grants_read;       /* what is left of the policy's lists after denied paths were taken out */
+	struct strv grants_pieces;     /* of readable paths that had to be granted around something */
 	struct strv grants_write;
+	struct path_set denied;   /* the policy's, for asking */
+	struct path_set granted;  /* all of the grants */
+	struct path_set writable; /* those of them that are for writing */
+	const char *last_path;    /* the path that barrier() was asked about last, and what it said */
+	const char *last_barrier;
 	struct native_held held[NATIVE_MOST_HELD];
 	size_t held_count;
 };
@@ -52,7 +59,6 @@ int native_hold_scratch(struct native *n); /* a scratch directory on the host mu
 int native_add_mounts(struct native *n);
 
 /* paths.c: grants and denials */
-bool native_within_any(const char *path, const struct strv *roots);
 bool native_is_directory(const char *path);
 bool native_exists(const char *path);
 int native_choose_grants(struct native *n);

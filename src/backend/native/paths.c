@@ -17,22 +17,6 @@
 
 #define DEVICES "/dev"
 
-bool native_within_any(const char *path, const struct strv *roots)
-{
-	for (size_t i = 0; i < roots->n; i++)
-		if (path_is_within(path, roots->v[i]))
-			return true;
-	return false;
-}
-
-static bool holds_any(const char *path, const struct strv *inner)
-{
-	for (size_t i = 0; i < inner->n; i++)
-		if (path_is_within(inner->v[i], path))
-			return true;
-	return false;
-}
-
 bool native_is_directory(const char *path)
 {
 	struct stat st;
@@ -70,28 +54,41 @@ static bool is_device(const char *path)
 }
 
 /* ---- choosing ---- */
-/* Grant `path`, going around what is to be avoided below it: its entries one by one. Names stay listable. */
-static int grant_around(const char *path, const struct strv *avoid, struct strv *ret, int depth)
+static bool holds_any(const char *path, const struct path_set *inner)
 {
-	if (native_within_any(path, avoid))
-		return 0;
-	if (!holds_any(path, avoid) || !native_is_directory(path))
-		return strv_add(ret, path);
-	autoclean(strv_done) struct strv entries = { 0 };
-	DIR *dir = depth > 64 ? NULL : opendir(path);
+	size_t first;
+	return path_set_below(inner, path, &first) > 0;
+}
+
+static int list_entries(const char *path, struct strv *ret)
+{
+	DIR *dir = opendir(path);
 	if (!dir)
 		return 0; /* unreadable for us: nothing to grant in it */
 	int result = 0;
 	for (struct dirent *entry; result == 0 && (entry = readdir(dir));)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			result = strv_add_format(&entries, "%s/%s", strcmp(path, "/") == 0 ? "" : path, entry->d_name);
+			result = strv_add_format(ret, "%s/%s", strcmp(path, "/") == 0 ? "" : path, entry->d_name);
 	closedir(dir);
-	for (size_t i = 0; result == 0 && i < entries.n; i++) {
-		struct stat st;
-		if (lstat(entries.v[i], &st) == 0 && !S_ISLNK(st.st_mode))
-			result = grant_around(entries.v[i], avoid, ret, depth + 1);
-	}
 	return result;
+}
+
+/* Grant what is in the directory `path`, going around what is to be avoided: its entries one by one. Names stay listable. */
+static int grant_around(const char *path, const struct path_set *avoid, struct strv *ret, int depth)
+{
+	autoclean(strv_done) struct strv entries = { 0 };
+	if (depth > 64)
+		return 0;
+	TRY(list_entries(path, &entries));
+	for (size_t i = 0; i < entries.n; i++) {
+		struct stat st;
+		const char *entry = entries.v[i];
+		if (path_set_root(avoid, entry) || lstat(entry, &st) < 0 || S_ISLNK(st.st_mode))
+			continue;
+		TRY(S_ISDIR(st.st_mode) && holds_any(entry, avoid) ? grant_around(entry, avoid, ret, depth + 1)
+								   : strv_add(ret, entry));
+	}
+	return 0;
 }
 
 static int refuse_missing(const struct native *n, enum policy_field field, const char *path)
@@ -103,9 +100,10 @@ static int refuse_missing(const struct native *n, enum policy_field field, const
 /* A denied path in a writable tree needs something to hold it by: a mount namespace, and a path that is there. */
 static int check_denials_in(const struct native *n, const char *writable)
 {
-	const struct strv *denied = &n->job->policy->denied_paths;
-	for (size_t i = 0; i < denied->n; i++) {
-		if (!path_is_within(denied->v[i], writable) || (n->namespaces && native_exists(denied->v[i])))
+	const struct path_set *denied = &n->denied;
+	size_t i, count = path_set_below(denied, writable, &i);
+	for (; count > 0; count--, i++) {
+		if (n->namespaces && native_exists(denied->v[i]))
 			continue;
 		err_set(n->e, ERR_UNSUPPORTED, 0, "deniedPaths", "%s lies in the writable %s and %s", denied->v[i], writable,
 			n->namespaces ? "does not exist yet: nothing could keep the run from making it"
@@ -118,22 +116,30 @@ static int check_denials_in(const struct native *n, const char *writable)
 	return 0;
 }
 
-static int choose(struct native *n, const struct strv *paths, enum policy_field field, const struct strv *avoid, struct strv *ret)
+/* Somebody who grants /dev means it; who grants / means the files in it, not terminals, disks and cameras. */
+static int choose_readable(struct native *n, const char *path, const struct path_set *avoid)
+{
+	if (path_is_within(path, DEVICES))
+		return strv_add(&n->grants_read, path);
+	n->list_root |= strcmp(path, "/") == 0;
+	if (path_set_root(avoid, path))
+		return 0;
+	return holds_any(path, avoid) && is_directory(n, path) ? grant_around(path, avoid, &n->grants_pieces, 0)
+							       : strv_add(&n->grants_read, path);
+}
+
+static int choose(struct native *n, const struct strv *paths, enum policy_field field, const struct path_set *avoid)
 {
 	for (size_t i = 0; i < paths->n; i++) {
 		const char *path = paths->v[i];
-		if (native_within_any(path, &n->job->policy->denied_paths))
+		if (path_set_root(&n->denied, path))
 			continue;
 		if (!is_device(path) && !is_there(n, path))
 			return refuse_missing(n, field, path);
 		if (field == FIELD_WRITE)
 			TRY(check_denials_in(n, path));
-		/* Somebody who grants /dev means it; who grants / means the files in it, not terminals, disks and cameras. */
-		bool whole = field == FIELD_WRITE || path_is_within(path, DEVICES);
-		int added = whole ? strv_add(ret, path) : grant_around(path, avoid, ret, 0);
-		if (added < 0)
+		if ((field == FIELD_WRITE ? strv_add(&n->grants_write, path) : choose_readable(n, path, avoid)) < 0)
 			return err_nomem(n->e);
-		n->list_root |= !whole && strcmp(path, "/") == 0;
 	}
 	return 0;
 }
@@ -141,59 +147,63 @@ static int choose(struct native *n, const struct strv *paths, enum policy_field 
 int native_choose_grants(struct native *n)
 {
 	const struct policy *p = n->job->policy;
-	autoclean(strv_done) struct strv avoid = { 0 };
-	if (strv_add(&avoid, DEVICES) < 0 || (!n->namespaces && strv_append(&avoid, &p->denied_paths) < 0))
+	autoclean(path_set_done) struct path_set avoid = { 0 };
+	char *devices[] = { DEVICES, NULL };
+	const struct strv *const around[] = { &(struct strv){ devices, 1, 2 }, &p->denied_paths };
+	if (path_set_of(around, n->namespaces ? 1 : 2, &avoid) < 0 || path_set_of(&around[1], 1, &n->denied) < 0)
 		return err_nomem(n->e);
-	TRY(choose(n, &p->read_paths, FIELD_READ, &avoid, &n->grants_read));
-	return choose(n, &p->write_paths, FIELD_WRITE, &avoid, &n->grants_write);
+	TRY(choose(n, &p->read_paths, FIELD_READ, &avoid));
+	TRY(choose(n, &p->write_paths, FIELD_WRITE, &avoid));
+	const struct strv *const all[] = { &n->grants_write, &n->grants_read, &n->grants_pieces };
+	if (path_set_of(all, 1, &n->writable) < 0 || path_set_of(all, COUNT_OF(all), &n->granted) < 0)
+		return err_nomem(n->e);
+	return 0;
 }
 
 /* ---- Landlock ---- */
-static int add_rule_if(struct native *n, const char *path, uint64_t access, bool optional)
+/* Optional is what need not be there when the run starts: devices, and pieces of something larger that was granted. */
+static int add_rule(struct native *n, const char *path, uint64_t access, bool optional)
 {
 	return plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_bytes(n->plan, path, strlen(path) + 1), access, optional));
 }
 
-/* What was granted as a piece of something larger may be gone when the run starts. */
-static int add_rule(struct native *n, const char *path, uint64_t access)
+static int add_rules(struct native *n, const struct strv *paths, uint64_t on_directory, uint64_t on_file, bool optional)
 {
-	const struct policy *p = n->job->policy;
-	bool piece = !strv_has(&p->read_paths, path) && !strv_has(&p->write_paths, path) && strcmp(path, n->scratch) != 0;
-	return add_rule_if(n, path, access, piece);
+	for (size_t i = 0; i < paths->n; i++) {
+		const char *path = paths->v[i];
+		if (!is_device(path)) /* those follow, with more rights */
+			TRY(add_rule(n, path, is_directory(n, path) ? on_directory : on_file, optional));
+	}
+	return 0;
 }
 
 static int add_devices(struct native *n)
 {
-	const struct policy *p = n->job->policy;
 	size_t count;
 	const char *const *devices = policy_system_devices(&count);
 	for (size_t i = 0; i < count; i++)
-		if (native_within_any(devices[i], &p->read_paths) && !native_within_any(devices[i], &p->denied_paths))
-			TRY(add_rule_if(n, devices[i], landlock_device_access(n->job->facts->landlock_abi), true));
+		if (paths_cover(&n->job->policy->read_paths, devices[i]) && !path_set_root(&n->denied, devices[i]))
+			TRY(add_rule(n, devices[i], landlock_device_access(n->job->facts->landlock_abi), true));
 	return 0;
 }
 
 int native_add_landlock(struct native *n)
 {
 	int abi = n->job->facts->landlock_abi;
+	uint64_t read_dir = landlock_read_access(abi, true), read_file = landlock_read_access(abi, false);
+	uint64_t write_dir = landlock_write_access(abi, true) | read_dir,
+		 write_file = landlock_write_access(abi, false) | read_file;
 	struct landlock_rights handled = landlock_handled(abi);
 	if (n->job->policy->allow_network)
 		handled.net = 0;
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK, handled.fs, handled.net, handled.scoped)));
-	for (size_t i = 0; i < n->grants_read.n; i++) {
-		const char *path = n->grants_read.v[i];
-		if (!is_device(path)) /* those follow, with more rights */
-			TRY(add_rule(n, path, landlock_read_access(abi, is_directory(n, path))));
-	}
-	for (size_t i = 0; i < n->grants_write.n; i++) {
-		const char *path = n->grants_write.v[i];
-		bool directory = is_directory(n, path);
-		TRY(add_rule(n, path, landlock_read_access(abi, directory) | landlock_write_access(abi, directory)));
-	}
-	TRY(add_rule(n, n->scratch, landlock_read_access(abi, true) | landlock_write_access(abi, true)));
+	TRY(add_rules(n, &n->grants_read, read_dir, read_file, false));
+	TRY(add_rules(n, &n->grants_pieces, read_dir, read_file, true));
+	TRY(add_rules(n, &n->grants_write, write_dir, write_file, false));
+	TRY(add_rule(n, n->scratch, write_dir, false));
 	TRY(add_devices(n));
 	if (n->list_root)
-		TRY(add_rule(n, "/", LL_FS_READ_DIR));
+		TRY(add_rule(n, "/", LL_FS_READ_DIR, false));
 	return plan_add(n->plan, PLAN_OP(LANDLOCK_ENFORCE));
 }
 

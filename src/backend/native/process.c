@@ -123,7 +123,11 @@ static int add_claims(struct native *n)
 static void native_done(struct native *n)
 {
 	strv_done(&n->grants_read);
+	strv_done(&n->grants_pieces);
 	strv_done(&n->grants_write);
+	path_set_done(&n->denied);
+	path_set_done(&n->granted);
+	path_set_done(&n->writable);
 }
 
 int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e)

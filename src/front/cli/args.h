@@ -41,6 +41,8 @@ struct args {
 	const char *input, *events;
 	bool json, help;
 	uint64_t seen; /* which options were given, by index */
+	char *here;    /* the current directory, once a path needed it */
+	struct path_memo looked_at;
 };
 
 void args_done(struct args *a);

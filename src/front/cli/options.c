@@ -78,6 +78,8 @@ const char *option_group_title(enum option_group group)
 void args_done(struct args *a)
 {
 	request_done(&a->request);
+	path_memo_done(&a->looked_at);
+	free(TAKE(a->here));
 }
 
 /* ---- one option ---- */

@@ -44,25 +44,26 @@ int set_network(struct args *a, const struct option_row *row, const char *value,
 /* ---- paths ---- */
 
 /* Words of a command line are relative to where it was typed, also with --cwd. */
-static int resolve(const char *value, char **ret, struct err *e)
+static int resolve(struct args *a, const char *value, char **ret, struct err *e)
 {
-	char here[PATH_MAX];
-	if (!getcwd(here, sizeof here)) {
+	if (!a->here && !(a->here = getcwd(NULL, 0))) {
 		err_set(e, ERR_IO, errno, "options", "cannot tell the current directory");
 		err_hint(e, 0, "change to a directory that exists");
 		return -EIO;
 	}
-	return path_resolve(value, here, getenv("HOME"), ret, e);
+	a->request.seen = &a->looked_at;
+	return path_resolve(value, a->here, getenv("HOME"), &a->looked_at, ret, e);
 }
 
-static int check_path(const struct option_row *row, const char *value, const char *path, struct err *e)
+static int check_path(struct args *a, const struct option_row *row, const char *value, const char *path, struct err *e)
 {
-	struct stat st;
-	if (stat(path, &st) < 0) {
-		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\"", row->name, value);
+	struct path_look look;
+	int looked = path_look(&a->looked_at, path, &look);
+	if (looked < 0) {
+		int result = err_set(e, ERR_USAGE, -looked, "options", "--%s \"%s\"", row->name, value);
 		return err_hint(e, result, "give a path that exists; relative ones start at the current directory");
 	}
-	if (row->target == FIELD_CWD && !S_ISDIR(st.st_mode)) {
+	if (row->target == FIELD_CWD && !S_ISDIR(look.mode)) {
 		int result = err_set(e, ERR_USAGE, ENOTDIR, "options", "--%s \"%s\"", row->name, value);
 		return err_hint(e, result, "give the directory that the command shall start in");
 	}
@@ -79,13 +80,15 @@ int set_path(struct args *a, const struct option_row *row, const char *value, st
 		return add(p, (enum policy_field)row->target, list, value, e); /* the policy knows which of these there are */
 
 	autoclean(free_done) char *path = NULL;
-	int result = resolve(value, &path, e);
+	int result = resolve(a, value, &path, e);
 	if (result < 0)
 		return err_hint(e, result, "give a path that exists; relative ones start at the current directory");
 	if (row->target != FIELD_DENIED) /* what is not there yet can be denied all the same */
-		TRY(check_path(row, value, path, e));
-	if (row->target != FIELD_CWD)
-		return add(p, (enum policy_field)row->target, list, path, e);
+		TRY(check_path(a, row, value, path, e));
+	if (row->target != FIELD_CWD) {
+		p->set |= POLICY_BIT(row->target);
+		return strv_add_take(list, TAKE(path)) < 0 ? err_nomem(e) : 0;
+	}
 	p->set |= POLICY_BIT(FIELD_CWD);
 	p->working_directory = TAKE(path);
 	return 0;
@@ -183,7 +186,7 @@ int set_seccomp(struct args *a, const struct option_row *row, const char *value,
 		return add(p, FIELD_SECCOMP, &p->seccomp, value, e);
 
 	autoclean(free_done) char *path = NULL;
-	TRY(resolve(value, &path, e));
+	TRY(resolve(a, value, &path, e));
 	if (access(path, R_OK) < 0) {
 		int result = err_set(e, ERR_USAGE, errno, "options", "--%s \"%s\": no such profile, nor a file", row->name, value);
 		const char *nearest = str_nearest(value, names, COUNT_OF(names));
