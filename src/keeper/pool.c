@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -53,8 +54,21 @@ static int keep_only(int socket)
 	return syscall(SYS_close_range, 1, ~0u, 0) < 0 ? -errno : 0;
 }
 
-static _Noreturn void spare_main(int socket, const struct plan_spare *kind)
+/* Some schedulers leave a new process on the core of its parent, where it would only begin once the parent waits for it. It is
+ * to work meanwhile: so it is pushed to another core, if the caller may use one, and gets the caller's choice back there. */
+static void push_away(pid_t pid, const cpu_set_t *anywhere)
 {
+	unsigned here;
+	cpu_set_t elsewhere = *anywhere;
+	if (syscall(SYS_getcpu, &here, NULL, NULL) < 0 || here >= CPU_SETSIZE)
+		return;
+	CPU_CLR(here, &elsewhere);
+	syscall(SYS_sched_setaffinity, pid, sizeof elsewhere, &elsewhere); /* an empty set is refused: then it stays */
+}
+
+static _Noreturn void spare_main(int socket, const struct plan_spare *kind, const cpu_set_t *anywhere)
+{
+	syscall(SYS_sched_setaffinity, 0, sizeof *anywhere, anywhere);
 	reaper_become();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (keep_only(socket) < 0)
@@ -85,11 +99,14 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind)
 void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind)
 {
 	int pair[2];
+	cpu_set_t anywhere;
+	CPU_ZERO(&anywhere);
+	bool known = syscall(SYS_sched_getaffinity, 0, sizeof anywhere, &anywhere) > 0;
 	if (spare->pid > 0 || wire_pair(pair) < 0)
 		return;
 	pid_t pid = clone_reaper(kind->namespaces, &spare->pidfd);
 	if (pid == 0)
-		spare_main(pair[1], kind);
+		spare_main(pair[1], kind, &anywhere); /* an empty set changes nothing */
 	fd_done(&pair[1]);
 	if (pid < 0) {
 		fd_done(&pair[0]);
@@ -98,6 +115,8 @@ void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind
 	spare->pid = pid;
 	spare->socket = pair[0];
 	spare->kind = *kind;
+	if (known)
+		push_away(pid, &anywhere);
 }
 
 void keeper_drop_spare(struct keeper_spare *spare)
