@@ -37,7 +37,7 @@ HIDDEN int __libc_argc;
 HIDDEN char **__libc_argv;
 HIDDEN char __executable_start[];
 HIDDEN int __libc_enable_secure;
-HIDDEN void _dl_aux_init(ElfW(auxv_t) *auxv);
+HIDDEN void _dl_aux_init(ElfW(auxv_t) * auxv);
 HIDDEN void _dl_relocate_static_pie(void);
 HIDDEN void __libc_setup_tls(void);
 HIDDEN void __libc_early_init(_Bool initial);
