@@ -95,7 +95,7 @@ static uint64_t memfd_bytes(const struct tree *tree, int proc)
 }
 
 /* Through whoever of the run may be looked into: they see it at the same place. */
-static uint64_t scratch_bytes(const struct run *run, int proc)
+uint64_t meter_scratch_bytes(const struct run *run, int proc)
 {
 	const char *place = NULL;
 	for (size_t i = 0; i < run->plan.op_count; i++)
@@ -126,7 +126,7 @@ static uint64_t shared_bytes(struct run *run, uint64_t mapped, int proc, int64_t
 	uint64_t gained = shm > m->shm_at_start ? shm - m->shm_at_start : 0;
 	bool due = distance(shm, m->shm_searched) >= SEARCH_STEP || (m->shm_objects > 0 && now_us - m->searched_us >= SEARCH_US);
 	if (due && gained >= SEARCH_STEP) {
-		m->shm_objects = memfd_bytes(&m->tree, proc) + scratch_bytes(run, proc);
+		m->shm_objects = memfd_bytes(&m->tree, proc) + meter_scratch_bytes(run, proc);
 		m->shm_searched = shm;
 		m->searched_us = now_us;
 	}

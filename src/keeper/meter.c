@@ -17,8 +17,10 @@
 
 /* How fast a core can eat: pages are cleared at about 2 GB/s, and written to the cache at less. */
 #define MEMORY_BYTES_PER_US 2000
+#define DISK_BYTES_PER_US 1500
 /* What may be passed before the next look. */
 #define MEMORY_SLACK (INT64_C(40) << 20)
+#define DISK_SLACK (INT64_C(4) << 20)
 #define CPU_SLACK_MS 50
 /* An ending run that goes on using the processor loses its grace here. */
 #define CPU_GRACE_MS 100
@@ -32,6 +34,7 @@ static void raise_to(int64_t *peak, int64_t now)
 struct measure {
 	enum kill_reason limit;
 	int64_t now, most;
+	int64_t soon;   /* what it may be by now, if that is more */
 	int64_t slack;  /* may be passed by this much */
 	int64_t per_us; /* a core takes a microsecond for this much; 0: the rate is not known */
 	int64_t us_per; /* or this many for one */
@@ -42,7 +45,7 @@ static int64_t time_left_us(const struct measure *m, int64_t cores)
 {
 	if (m->most == PLAN_UNLIMITED)
 		return CALM_US;
-	int64_t left = m->most + m->slack - m->now;
+	int64_t left = m->most + m->slack - (m->soon > m->now ? m->soon : m->now);
 	if (m->per_us)
 		return left / (m->per_us * cores);
 	if (m->us_per)
@@ -61,6 +64,8 @@ static int64_t next_look_us(const struct run *run, const struct measure *rows, s
 	}
 	int64_t least = run->meter.look_cost_us * LOOKS_SHARE;
 	least = least < LEAST_US ? LEAST_US : least > CALM_US ? CALM_US : least;
+	if (run->meter.disk.urgent)
+		return LEAST_US; /* a walk that may find the limit passed */
 	return delay < least ? least : delay;
 }
 
@@ -93,6 +98,7 @@ static void tell_sample(struct run *run, const struct tree_usage *tree, int64_t 
 				       .memory_bytes = memory,
 				       .processes = tree->processes,
 				       .threads = tree->threads,
+				       .disk_bytes = (int64_t)run->meter.disk.added,
 				       .output_bytes = run->usage.output_bytes,
 			       });
 }
@@ -102,6 +108,7 @@ void meter_start(struct run *run)
 	run->meter.tree.root = run->reaper;
 	run->meter.looked_us = run->started_us;
 	meter_memory_start(&run->meter);
+	disk_start(run);
 	run->sample_at_us = run->started_us + 20000;
 }
 
@@ -113,6 +120,8 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	if (proc < 0 || tree_look(&run->meter.tree, proc, &tree) < 0)
 		return KILL_NONE; /* it has just ended */
 	int64_t memory = (int64_t)meter_memory(run, &tree, proc, now_us);
+	int64_t disk = disk_look(run, &tree, proc, now_us);
+	raise_to(&run->usage.disk_write_bytes, disk);
 	raise_to(&run->usage.peak_memory_bytes, memory);
 	raise_to(&run->usage.processes, tree.processes);
 	raise_to(&run->usage.cpu_us, (int64_t)tree.cpu_us);
@@ -122,6 +131,7 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	const struct measure rows[] = {
 		{ KILL_MEMORY, memory, limits->memory_bytes, .slack = MEMORY_SLACK, .per_us = MEMORY_BYTES_PER_US },
 		{ KILL_PROCESSES, tree.processes, limits->processes },
+		{ KILL_DISK, disk, limits->disk_bytes, (int64_t)run->meter.disk.could_be, DISK_SLACK, .per_us = DISK_BYTES_PER_US },
 		{ KILL_CPU, (int64_t)tree.cpu_us / 1000 - cpu_grace, limits->cpu_ms, .slack = CPU_SLACK_MS, .us_per = 1000 },
 	};
 	int64_t end_us = clock_now_us();

@@ -5,8 +5,34 @@
 #include <stdint.h>
 
 #include "kernel/tree.h"
+#include "kernel/walk.h"
 
 struct run;
+
+#define DISK_MOST_FS 8 /* file systems on which a run can write; more are walked, but not watched */
+
+struct disk_fs {
+	int fd;
+	dev_t device;
+	uint64_t free_blocks, free_files; /* at the start */
+};
+
+struct disk {
+	struct timespec since; /* what was born later is the run's */
+	struct disk_fs fs[DISK_MOST_FS];
+	size_t fs_count;
+	bool by_calls; /* one of them does not tell what is written to it */
+	struct walk walk;
+	struct walk_sum sum; /* of this walk, of the places before this one */
+	bool walking, urgent;
+	size_t next_op;
+	uint32_t tries;
+	int64_t walk_us;                  /* what this walk, or the last one, took */
+	int64_t walked_us;                /* when it ended */
+	uint64_t written_then, lost_then; /* when it began */
+	uint64_t added;                   /* as of the last walk that ended */
+	uint64_t could_be;                /* with what may have come since */
+};
 
 struct meter {
 	struct tree tree;
@@ -14,6 +40,7 @@ struct meter {
 	int64_t look_cost_us; /* and how long that took */
 	int64_t told_us;      /* when a sample was told last */
 	uint32_t warned;      /* bit n: the warning about limit n was given */
+	struct disk disk;
 	/* memory.c */
 	uint64_t shm_at_start; /* the whole machine's shared memory then: what is beyond it may be the run's */
 	uint64_t shm_searched; /* the same at the last search for memory that nobody maps */
@@ -28,3 +55,10 @@ struct meter {
 /* memory.c: what the tree holds, as well as is worth knowing at this look */
 void meter_memory_start(struct meter *m);
 uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us);
+uint64_t meter_scratch_bytes(const struct run *run, int proc); /* in the run's own memory file system */
+
+/* disk.c */
+void disk_start(struct run *run);
+void disk_done(struct disk *d);
+int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us); /* bytes added */
+int64_t disk_look_at_end(struct run *run, int64_t patience_us);

@@ -122,6 +122,7 @@ static void run_free(struct run *run)
 	fd_done(&run->pidfd);
 	fd_done(&run->status);
 	tree_done(&run->meter.tree);
+	disk_done(&run->meter.disk);
 	plan_done(&run->plan);
 	k->runs[run->slot] = NULL;
 	k->count--;
@@ -300,11 +301,13 @@ static void take_usage(struct run *run, const struct rusage *u)
 	usage->cpu_us = cpu > usage->cpu_us ? cpu : usage->cpu_us;
 	usage->peak_memory_bytes = peak > usage->peak_memory_bytes ? peak : usage->peak_memory_bytes;
 	usage->disk_read_bytes = (int64_t)u->ru_inblock * 512; /* what /proc/PID/io calls read_bytes and write_bytes, in sectors */
-	usage->disk_write_bytes = (int64_t)u->ru_oublock * 512;
+	int64_t wrote = (int64_t)u->ru_oublock * 512;
+	usage->disk_write_bytes = wrote > usage->disk_write_bytes ? wrote : usage->disk_write_bytes;
 	if (usage->processes == 0 && run->started)
 		usage->processes = 1;
 }
 
+#define DISK_PATIENCE_US 100000
 /* The kernel's own limits end a process by signal. A signal proves nothing, a command can send itself any; together with what
  * was used it does. */
 static void explain_signal(struct run *run)
@@ -315,6 +318,9 @@ static void explain_signal(struct run *run)
 	int signal = WTERMSIG(run->wait_status);
 	if ((signal == SIGXCPU || signal == SIGKILL) && cpu_ms != PLAN_UNLIMITED && run->usage.cpu_us / 1000 >= cpu_ms)
 		run->reason = KILL_CPU;
+	int64_t disk = run->plan.limits.disk_bytes;
+	if (signal == SIGXFSZ && disk != PLAN_UNLIMITED && disk_look_at_end(run, DISK_PATIENCE_US) >= disk - disk / 16)
+		run->reason = KILL_DISK;
 }
 
 static void on_gone(struct run *run)

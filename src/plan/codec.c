@@ -8,7 +8,7 @@
 
 #define VERSION 1u
 
-static void limit_numbers(struct plan_limits *l, int64_t *ret[7])
+static void limit_numbers(struct plan_limits *l, int64_t *ret[8])
 {
 	ret[0] = &l->wall_ms;
 	ret[1] = &l->grace_ms;
@@ -17,6 +17,7 @@ static void limit_numbers(struct plan_limits *l, int64_t *ret[7])
 	ret[4] = &l->memory_bytes;
 	ret[5] = &l->cpu_ms;
 	ret[6] = &l->processes;
+	ret[7] = &l->disk_bytes;
 }
 
 static void put_list(struct wire_writer *w, const char *const *list, size_t count)
@@ -44,7 +45,7 @@ void plan_encode(const struct plan *p, struct wire_writer *w)
 	put_list(w, p->argv, p->argc);
 	put_list(w, p->env, p->envc);
 	struct plan_limits limits = p->limits;
-	int64_t *numbers[7];
+	int64_t *numbers[8];
 	limit_numbers(&limits, numbers);
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		wire_put_i64(w, *numbers[i]);
@@ -103,7 +104,7 @@ static int get_plan(struct wire_reader *r, struct plan *p)
 	p->backend = wire_get_text(r);
 	TRY(get_list(r, &p->argv, &p->argc));
 	TRY(get_list(r, &p->env, &p->envc));
-	int64_t *numbers[7];
+	int64_t *numbers[8];
 	limit_numbers(&p->limits, numbers);
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
 		*numbers[i] = wire_get_i64(r);

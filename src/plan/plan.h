@@ -82,6 +82,7 @@ struct plan_limits {
 	int64_t memory_bytes;
 	int64_t cpu_ms;
 	int64_t processes;
+	int64_t disk_bytes; /* added below METER_DIR and where HOME and TMPDIR are */
 };
 
 struct plan {

@@ -2,8 +2,10 @@
 #include "backend/native/native.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
+#include "base/path.h"
 #include "base/scope.h"
 
 #define GRACE_MS 250
@@ -29,7 +31,25 @@ int native_set_limits(struct native *n)
 		.memory_bytes = scaled(n, LIMIT_MEMORY_MB, 1 << 20),
 		.cpu_ms = scaled(n, LIMIT_CPU_SECONDS, 1000),
 		.processes = scaled(n, LIMIT_PROCESSES, 1),
+		.disk_bytes = scaled(n, LIMIT_DISK_MB, 1 << 20),
 	};
+	return 0;
+}
+
+/* What the run may write to counts, each place once: one that lies in another is walked with it. Devices are no places. */
+int native_add_metered(struct native *n)
+{
+	const struct strv *paths = &n->grants_write;
+	if (n->job->policy->limits[LIMIT_DISK_MB] == POLICY_UNLIMITED)
+		return 0;
+	for (size_t i = 0; i < paths->n; i++) {
+		bool inner = path_is_within(paths->v[i], "/dev");
+		for (size_t k = 0; k < paths->n && !inner; k++)
+			inner = k != i && path_is_within(paths->v[i], paths->v[k]) &&
+				(k < i || strcmp(paths->v[i], paths->v[k]) != 0);
+		if (!inner)
+			TRY(plan_add(n->plan, PLAN_OP(METER_DIR, plan_bytes(n->plan, paths->v[i], strlen(paths->v[i]) + 1))));
+	}
 	return 0;
 }
 
@@ -74,9 +94,10 @@ int native_claim_limits(struct native *n)
 		{ LIMIT_MEMORY_MB, "the keeper's meter, summed over the tree; RLIMIT_DATA for each process", STRENGTH_POLLED },
 		{ LIMIT_DISK_MB,
 		  n->scratch_mount
-			  ? "HOME and TMPDIR: the size of their file system; elsewhere RLIMIT_FSIZE: each file, not their sum"
-			  : "RLIMIT_FSIZE: each file, not their sum",
-		  STRENGTH_KERNEL },
+			  ? "the keeper's meter of what is added below the writable paths; RLIMIT_FSIZE for each file; HOME and "
+			    "TMPDIR: the size of their file system"
+			  : "the keeper's meter of what is added below the writable paths; RLIMIT_FSIZE for each file",
+		  STRENGTH_POLLED },
 		{ LIMIT_TIMEOUT_MS, "the keeper's clock: SIGTERM, a grace of 250 ms, SIGKILL to all", STRENGTH_SUPERVISOR },
 		{ LIMIT_PROCESSES,
 		  n->own_count ? "the keeper's meter; RLIMIT_NPROC, with room for threads, in a user namespace of its own"

@@ -78,6 +78,7 @@ static int add_ops(struct native *n)
 	struct plan *p = n->plan;
 	if (!n->scratch_mount)
 		TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
+	TRY(native_add_metered(n));
 	if (n->namespaces)
 		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n->job->facts))));
 	if (n->namespaces && !n->job->facts->privileged)
