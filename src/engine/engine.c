@@ -320,6 +320,8 @@ static int wait_once(struct engine *engine, struct run *run, int64_t left)
 int engine_wait(struct engine *engine, struct run *run, int timeout_ms)
 {
 	int64_t deadline = timeout_ms < 0 ? INT64_MAX : clock_now_ms() + timeout_ms;
+	if (timeout_ms == 0)
+		launcher_dispatch(engine->launcher); /* no time to wait is no reason not to look */
 	for (;;) {
 		advance_all(engine);
 		if (run->over)

@@ -321,6 +321,10 @@ static void P_019_waiting_has_an_end(void **state)
 	assert_in_range(now_ms() - began, 290, 5000);
 	assert_int_equal(cordon_run_wait(slow, 0), 0);
 	assert_null(cordon_run_result(slow));
+	struct cordon_run *looked_at = start(engine, (struct cordon_run_options){ .argv = ARGV("true") });
+	for (int i = 0; i < 500 && cordon_run_wait(looked_at, 0) == 0; i++)
+		usleep(10000);
+	expect_exit(looked_at, 0);
 	for (int i = 0; i < 200 && !cordon_run_result(quick); i++)
 		assert_int_equal(cordon_run_wait(slow, 50), 0);
 	assert_non_null(cordon_run_result(quick)); /* served while the other was waited for */
