@@ -27,27 +27,6 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* `path` as an absolute path, still unresolved. */
-static int make_absolute(const char *path, const char *base, const char *home, char **ret, struct err *e)
-{
-	char *absolute;
-	bool tilde = path[0] == '~' && (path[1] == '\0' || path[1] == '/');
-	if (tilde && (!home || home[0] != '/')) {
-		err_set(e, ERR_USAGE, EINVAL, "path", "cannot expand \"%s\": HOME is not set to an absolute path", path);
-		return err_hint(e, -EINVAL, "write the path in full, or set HOME");
-	}
-	if (tilde)
-		absolute = str_format("%s%s", home, path + 1);
-	else if (path[0] == '/')
-		absolute = strdup(path);
-	else
-		absolute = str_format("%s/%s", base, path);
-	if (!absolute)
-		return err_nomem(e);
-	*ret = absolute;
-	return 0;
-}
-
 /* ---- what was looked at already ---- */
 
 struct path_seen {
@@ -66,16 +45,8 @@ void path_memo_done(struct path_memo *seen)
 	*seen = (struct path_memo){ 0 };
 }
 
-/* FNV-1a. Names come from whoever made the directories: many that collide make us slower, not wrong. */
-static uint32_t hash_of(const char *path, size_t length)
-{
-	uint32_t hash = 2166136261u;
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)path[i]) * 16777619u;
-	return hash;
-}
-
-/* The row of this path, or else the free slot for it. There always is a free one. */
+/* The row of this path, or else the free slot for it. There always is a free one. Names come from whoever made the directories:
+ * many that collide make us slower, not wrong. */
 static uint32_t *find_slot(const struct path_memo *seen, const char *path, size_t length, uint32_t hash)
 {
 	for (size_t at = hash;; at++) {
@@ -92,7 +63,7 @@ static const struct path_seen *recall(const struct path_memo *seen, const char *
 {
 	if (!seen || !seen->count)
 		return NULL;
-	uint32_t slot = *find_slot(seen, path, length, hash_of(path, length));
+	uint32_t slot = *find_slot(seen, path, length, str_hash(path, length));
 	return slot ? &seen->rows[slot - 1] : NULL;
 }
 
@@ -142,7 +113,7 @@ static void remember(struct path_memo *seen, const char *path, size_t length, co
 {
 	if (!seen || !grow_rows(seen) || !grow_names(seen, length))
 		return;
-	uint32_t hash = hash_of(path, length), *slot = find_slot(seen, path, length, hash);
+	uint32_t hash = str_hash(path, length), *slot = find_slot(seen, path, length, hash);
 	if (*slot)
 		return;
 	memcpy(seen->names + seen->used, path, length);
@@ -166,6 +137,11 @@ static int look_at(struct path_memo *seen, const char *path, size_t length, stru
 	if (!S_ISLNK(st.st_mode))
 		remember(seen, path, length, ret);
 	return 0;
+}
+
+bool path_is_known(const struct path_memo *seen, const char *path)
+{
+	return recall(seen, path, strlen(path)) != NULL;
 }
 
 int path_look(struct path_memo *seen, const char *path, struct path_look *ret)
@@ -315,8 +291,18 @@ int path_resolve(const char *path, const char *base, const char *home, struct pa
 	if (!path[0])
 		return err_set(e, ERR_USAGE, EINVAL, "path", "an empty path");
 	autoclean(free_done) char *absolute = NULL;
-	TRY(make_absolute(path, base, home, &absolute, e));
-	int result = path_resolve_below(absolute, "/", seen, ret, NULL);
+	if (path[0] == '~' && (path[1] == '\0' || path[1] == '/')) {
+		if (!home || home[0] != '/') {
+			err_set(e, ERR_USAGE, EINVAL, "path", "cannot expand \"%s\": HOME is not set to an absolute path", path);
+			return err_hint(e, -EINVAL, "write the path in full, or set HOME");
+		}
+		absolute = str_format("%s%s", home, path + 1);
+	} else if (path[0] != '/') {
+		absolute = str_format("%s/%s", base, path);
+	}
+	if (path[0] != '/' && !absolute)
+		return err_nomem(e);
+	int result = path_resolve_below(absolute ? absolute : path, "/", seen, ret, NULL);
 	if (result < 0)
 		err_set(e, ERR_USAGE, -result, "path", "cannot resolve the path \"%s\"", path);
 	return result;

@@ -29,6 +29,9 @@ struct path_memo {
 };
 void path_memo_done(struct path_memo *seen);
 
+/* Is it remembered, and so, in these very words, a resolved path? */
+bool path_is_known(const struct path_memo *seen, const char *path);
+
 /* What is at a resolved path, or at a link. -errno when there is nothing, or it cannot be looked at. `seen` may be NULL. */
 int path_look(struct path_memo *seen, const char *path, struct path_look *ret);
 

@@ -33,9 +33,41 @@ size_t path_lower_bound(const char *const *v, size_t n, const char *path)
 	return low;
 }
 
-static int by_path(const void *a, const void *b)
+static void swap(const char **v, size_t a, size_t b)
 {
-	return path_order(*(const char *const *)a, *(const char *const *)b);
+	const char *kept = v[a];
+	v[a] = v[b];
+	v[b] = kept;
+}
+
+/* Three-way radix quicksort: all strings agree in their first `depth` bytes. Lists of paths share long beginnings, which are
+ * gone over once here, and with every comparison in qsort(). The largest part is the loop's, so the stack stays flat. */
+static void sort_from(const char **v, size_t n, size_t depth)
+{
+	while (n > 1) {
+		int pivot = rank(v[n / 2][depth]);
+		size_t less = 0, more = n;
+		for (size_t at = 0; at < more;) {
+			int byte = rank(v[at][depth]);
+			if (byte < pivot)
+				swap(v, less++, at++);
+			else if (byte > pivot)
+				swap(v, at, --more);
+			else
+				at++;
+		}
+		struct part {
+			const char **v;
+			size_t n, depth;
+		} parts[] = { { v, less, depth }, { v + less, pivot ? more - less : 0, depth + 1 }, { v + more, n - more, depth } };
+		size_t largest = 0;
+		for (size_t i = 1; i < COUNT_OF(parts); i++)
+			largest = parts[i].n > parts[largest].n ? i : largest;
+		for (size_t i = 0; i < COUNT_OF(parts); i++)
+			if (i != largest)
+				sort_from(parts[i].v, parts[i].n, parts[i].depth);
+		v = parts[largest].v, n = parts[largest].n, depth = parts[largest].depth;
+	}
 }
 
 /* Most lists come in order; then the look is all it costs. */
@@ -43,7 +75,7 @@ static void sort(const char **v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (path_order(v[i - 1], v[i]) > 0) {
-			qsort(v, n, sizeof *v, by_path);
+			sort_from(v, n, 0);
 			return;
 		}
 }

@@ -9,6 +9,9 @@ bool str_equal(const char *a, const char *b); /* NULL equals NULL only */
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);
 
+/* For tables of ours: quick, not secret. */
+uint32_t str_hash(const char *bytes, size_t length);
+
 /* printf into memory of its own; NULL when out of memory. The caller frees. */
 char *str_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/scope.h"
+#include "base/str.h"
 
 int strv_add_take(struct strv *s, char *text)
 {
@@ -93,38 +94,48 @@ void strv_sort_unique(struct strv *s)
 	s->v[kept] = NULL;
 }
 
-/* Equal texts stand beside each other, the earlier one first. */
-static int by_text_and_place(const void *a, const void *b)
-{
-	char *const *const *x = a, *const *const *y = b;
-	int order = strcmp(**x, **y);
-	return order ? order : (*x > *y) - (*x < *y);
-}
-
+/* A table of what was kept: each slot is 1 + its index, 0 is free, half of them stay free. */
 int strv_drop_repeated(struct strv *s)
 {
-	if (s->n < 2)
-		return 0;
-	autoclean(free_done) char ***places = calloc(s->n, sizeof *places);
-	if (!places)
+	size_t slots = 16, kept = 0;
+	while (slots < 2 * s->n)
+		slots *= 2;
+	autoclean(free_done) uint32_t *table = s->n < UINT32_MAX ? calloc(slots, sizeof *table) : NULL;
+	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->n; i++)
-		places[i] = &s->v[i];
-	qsort(places, s->n, sizeof *places, by_text_and_place);
-	const char *last = *places[0];
-	for (size_t i = 1; i < s->n; i++) {
-		if (strcmp(*places[i], last) == 0)
-			free(TAKE(*places[i]));
-		else
-			last = *places[i];
+	for (size_t i = 0; i < s->n; i++) {
+		size_t at = str_hash(s->v[i], strlen(s->v[i])) & (slots - 1);
+		while (table[at] && strcmp(s->v[table[at] - 1], s->v[i]) != 0)
+			at = (at + 1) & (slots - 1);
+		if (table[at]) {
+			free(s->v[i]);
+			continue;
+		}
+		s->v[kept] = s->v[i];
+		table[at] = (uint32_t)++kept;
 	}
-	size_t kept = 0;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i])
-			s->v[kept++] = s->v[i];
 	s->n = kept;
-	s->v[kept] = NULL;
+	if (s->v)
+		s->v[kept] = NULL;
 	return 0;
+}
+
+int strv_append_take(struct strv *s, struct strv *more)
+{
+	if (!s->n && !s->v) {
+		*s = *more;
+		*more = (struct strv){ 0 };
+		return 0;
+	}
+	size_t taken = 0;
+	int result = 0;
+	for (; taken < more->n && result == 0; taken++)
+		result = strv_add_take(s, more->v[taken]);
+	for (size_t i = taken; i < more->n; i++)
+		free(more->v[i]);
+	more->n = 0;
+	strv_done(more);
+	return result;
 }
 
 void strv_done(struct strv *s)

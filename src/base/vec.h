@@ -16,6 +16,7 @@ int strv_add_take(struct strv *s, char *text); /* takes text in any case; NULL g
 int strv_add_format(struct strv *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int strv_copy(const struct strv *from, struct strv *ret); /* ret is overwritten: it must be empty */
 int strv_append(struct strv *s, const struct strv *more);
+int strv_append_take(struct strv *s, struct strv *more); /* empties `more` in any case */
 bool strv_has(const struct strv *s, const char *text);
 void strv_remove(struct strv *s, size_t index);
 void strv_sort_unique(struct strv *s);

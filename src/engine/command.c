@@ -159,16 +159,17 @@ static int choose_scratch(struct command *c, struct path_memo *seen, struct err 
 	return c->scratch_base ? 0 : err_nomem(e);
 }
 
-static int resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct strv *named,
-			 struct err *e)
+int command_resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct command *c,
+			  struct err *e)
 {
 	for (size_t i = 0; i < request->flags.read_paths.n; i++) {
 		const char *path = request->flags.read_paths.v[i];
 		char *resolved = NULL;
 		if (path[0] == '@')
 			continue;
-		TRY(path_resolve(path, policy->working_directory, getenv("HOME"), seen, &resolved, e));
-		if (strv_add_take(named, resolved) < 0)
+		const char *home = path[0] == '~' ? getenv("HOME") : NULL;
+		TRY(path_resolve(path, policy->working_directory, home, seen, &resolved, e));
+		if (strv_add_take(&c->named_read, resolved) < 0)
 			return err_nomem(e);
 	}
 	return 0;
@@ -195,7 +196,6 @@ int command_prepare(const struct request *request, const struct policy *policy, 
 		return err_nomem(e);
 	TRY(find_program(c.argv.v[0], policy, &c.env, &c.program, e));
 	TRY(choose_scratch(&c, seen, e));
-	TRY(resolve_named(request, policy, seen, &c.named_read, e));
 	*ret = c;
 	c = (struct command){ 0 };
 	return 0;

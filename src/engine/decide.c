@@ -54,13 +54,11 @@ static void estimate(const struct request *request, struct estimate *ret)
 	policy_estimate(&first, ret);
 }
 
-/* The caller's layer, with the estimate where the caller states no limit of its own. */
-static int flags_layer(const struct request *request, struct policy *ret, struct err *e)
+/* The caller's layer, with the estimate where the caller states no limit of its own. Everything in it is the request's. */
+static struct policy flags_layer(const struct request *request)
 {
-	autoclean(policy_done) struct policy flags = { 0 };
+	struct policy flags = request->flags;
 	struct estimate guess = { 0 };
-	if (policy_copy(&request->flags, &flags) < 0)
-		return err_nomem(e);
 	if (request->estimate)
 		estimate(request, &guess);
 	const struct {
@@ -77,9 +75,7 @@ static int flags_layer(const struct request *request, struct policy *ret, struct
 		flags.set |= POLICY_SET_LIMIT(rows[i].limit);
 		flags.limits[rows[i].limit] = rows[i].value;
 	}
-	*ret = flags;
-	flags = (struct policy){ 0 };
-	return 0;
+	return flags;
 }
 
 static int resolve_policy(const struct engine *engine, const struct request *request, const struct policy *flags,
@@ -102,7 +98,9 @@ static int resolve_policy(const struct engine *engine, const struct request *req
 		.profiles = &request->profiles,
 		.flags = flags,
 		.whole = request->whole,
-		.project_start = engine->no_projects ? NULL : flags->working_directory ? flags->working_directory : cwd,
+		.project_start = engine->no_projects        ? NULL
+				 : flags->working_directory ? flags->working_directory
+							    : cwd,
 		.seen = seen,
 	};
 	return policy_resolve(&sources, &d->policy, &d->notes, e);
@@ -140,17 +138,18 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 		return err_hint(e, -EINVAL, "put it after --, as in: cordon run -- ls -l");
 	}
 	autoclean(decision_done) struct decision d = { 0 };
-	autoclean(policy_done) struct policy flags = { 0 };
+	const struct policy flags = flags_layer(request);
 	autoclean(command_done) struct command command = { 0 };
 	autoclean(path_memo_done) struct path_memo own = { 0 };
 	struct path_memo *seen = request->seen ? request->seen : &own;
-	TRY(flags_layer(request, &flags, e));
 	TRY(resolve_policy(engine, request, &flags, seen, &d, e));
 	TRY(own_files_deny(engine, request, &d.policy, seen, e));
 	if (!request->guard_off)
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
+		if (facts->set_ids) /* the run may become somebody who cannot go where the caller can */
+			TRY(command_resolve_named(request, &d.policy, seen, &command, e));
 		TRY(compile(&d, &command, facts, id, request->keep_fds.n, seen, &d.plan, e));
 	}
 	*ret = d;

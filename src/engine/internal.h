@@ -13,13 +13,15 @@ struct command {
 	char *program;
 	struct strv argv;
 	struct strv env;
-	struct strv named_read; /* paths that the caller named, resolved */
+	struct strv named_read; /* paths that the caller named, resolved, where that matters */
 	char *scratch_base;
 };
 
 void command_done(struct command *c);
 int command_prepare(const struct request *request, const struct policy *policy, const char *id, struct path_memo *seen,
 		    struct command *ret, struct err *e);
+int command_resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct command *c,
+			  struct err *e);
 
 /* Standard input. `fd` is what the run gets; terminals and sockets are copied through a pipe by input_pump(). */
 enum { INPUT_PENDING = 4096 };

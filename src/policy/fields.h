@@ -99,6 +99,8 @@ void seccomp_canonical(struct strv *filters); /* sorted; strict absorbs default,
 bool seccomp_is_file(const char *filter);
 
 /* ---- the order (lattice.c) ---- */
+/* policy_overlay() with a layer that is not needed any more: its lists go over as they are. */
+int lattice_overlay_take(struct policy *base, struct policy *over, struct err *e);
 /* What `a` asks beyond `b`. WITHIN_STATED looks only at what a states: a field that it leaves open asks for nothing, and
  * denials of b are no excess of a unless a path of a is denied altogether. */
 enum within_mode { WITHIN_ALL, WITHIN_STATED };

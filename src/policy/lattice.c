@@ -75,10 +75,10 @@ static bool comparable(const struct policy *p)
 
 /* ---- overlay ---- */
 
-static int add_entries(const struct field_row *row, struct strv *to, const struct strv *from)
+static int add_entries(const struct field_row *row, struct strv *to, struct strv *from)
 {
 	if (row->kind != K_ENVIRONMENT) {
-		TRY(strv_append(to, from));
+		TRY(strv_append_take(to, from));
 		return strv_drop_repeated(to);
 	}
 	for (size_t i = 0; i < from->n; i++)
@@ -96,7 +96,7 @@ static int replace_directory(struct policy *p, const char *directory)
 	return 0;
 }
 
-static int overlay_field(const struct field_row *row, struct policy *base, const struct policy *over)
+static int overlay_field(const struct field_row *row, struct policy *base, struct policy *over)
 {
 	if (field_is_scalar(row)) {
 		field_set_scalar(row, base, field_scalar(row, over));
@@ -110,15 +110,22 @@ static int overlay_field(const struct field_row *row, struct policy *base, const
 	return add_entries(row, to, field_list(row, over));
 }
 
-int policy_overlay(struct policy *base, const struct policy *over, struct err *e)
+int lattice_overlay_take(struct policy *base, struct policy *over, struct err *e)
 {
+	bool offline = reach_of(over) == REACH_NONE && !over->allowed_hosts.n;
 	for (int i = 0; i < FIELD_COUNT; i++)
 		if (policy_has(over, i) && overlay_field(&policy_fields[i], base, over) < 0)
 			return err_nomem(e);
-	if (reach_of(over) == REACH_NONE && !over->allowed_hosts.n)
+	if (offline)
 		strv_done(&base->allowed_hosts);
 	base->set |= over->set;
 	return 0;
+}
+
+int policy_overlay(struct policy *base, const struct policy *over, struct err *e)
+{
+	autoclean(policy_done) struct policy copy = { 0 };
+	return policy_copy(over, &copy) < 0 ? err_nomem(e) : lattice_overlay_take(base, &copy, e);
 }
 
 /* ---- meet ---- */

@@ -164,9 +164,10 @@ static int resolve_list(struct policy *p, enum policy_field field, const struct 
 	struct strv *list = field_list(&policy_fields[field], p);
 	autoclean(strv_done) struct strv resolved = { 0 };
 	for (size_t i = 0; i < list->n; i++) {
-		/* Filters of our own have names, not paths. */
-		bool plain = field == FIELD_SECCOMP && !seccomp_is_file(list->v[i]);
-		int result = plain ? strv_add(&resolved, list->v[i]) : add_entry(&resolved, field, list->v[i], from, e);
+		/* Filters of our own have names, not paths. What is remembered was resolved before. */
+		bool plain =
+			(field == FIELD_SECCOMP && !seccomp_is_file(list->v[i])) || path_is_known(from->place->seen, list->v[i]);
+		int result = plain ? strv_add_take(&resolved, TAKE(list->v[i])) : add_entry(&resolved, field, list->v[i], from, e);
 		if (result == -ENOMEM)
 			return err_nomem(e);
 		TRY(result);

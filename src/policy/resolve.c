@@ -81,7 +81,7 @@ static int overlay_file(struct policy *base, const char *path, struct err *e)
 {
 	autoclean(policy_done) struct policy layer = { 0 };
 	TRY(policy_from_file(path, &layer, e));
-	return policy_overlay(base, &layer, e);
+	return lattice_overlay_take(base, &layer, e);
 }
 
 /* What the caller states, over nothing: the user's file, the profile files, the flags. */
@@ -92,7 +92,7 @@ static int gather_stated(const struct policy_sources *from, struct policy *state
 		return policy_overlay(stated, from->flags, e);
 	if (from->user_file && from->user_file[0]) {
 		TRY(read_layer(from->user_file, TRUST_OWNER, &user, e));
-		TRY(policy_overlay(stated, &user, e));
+		TRY(lattice_overlay_take(stated, &user, e));
 	}
 	for (size_t i = 0; from->profiles && i < from->profiles->n; i++)
 		if (is_file(from->profiles->v[i]))
@@ -224,16 +224,13 @@ static int refuse(const char *file, const struct strv *excess, struct err *e)
 	return err_hint(e, -EPERM, "ask for less, or have the administrator raise the ceiling in %s", file);
 }
 
-static int read_ceiling(const char *file, const char *cwd, struct real_place *place, struct policy *ret, struct err *e)
+static int read_ceiling(const char *file, struct policy *ret, struct err *e)
 {
 	if (!file || !file[0])
 		return 0;
 	int found = read_layer(file, TRUST_ROOT, ret, e);
-	if (found <= 0)
-		return found;
 	ret->set &= ~POLICY_BIT(FIELD_CWD);
-	TRY(policy_resolve_lists(ret, cwd, place, e));
-	return 1;
+	return found;
 }
 
 static int hold_under(struct policy *p, const struct policy *stated, const struct policy *ceiling, const char *file, struct err *e)
@@ -267,13 +264,14 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 		TRY(policy_profile(built_in, &p, e));
 	}
 	TRY(gather_stated(from, &stated, e));
-	TRY(policy_overlay(&p, &stated, e));
+	int ceiled = read_ceiling(from->admin_file, &ceiling, e);
+	TRY(ceiled);
+	/* Only under a ceiling does it matter later who stated what. */
+	TRY(ceiled ? policy_overlay(&p, &stated, e) : lattice_overlay_take(&p, &stated, e));
 	TRY(policy_resolve_directory(&p, &place, e));
 	TRY(policy_resolve_lists(&p, p.working_directory, &place, e));
-
-	int ceiled = read_ceiling(from->admin_file, p.working_directory, &place, &ceiling, e);
-	TRY(ceiled);
 	if (ceiled) {
+		TRY(policy_resolve_lists(&ceiling, p.working_directory, &place, e));
 		TRY(policy_resolve_lists(&stated, p.working_directory, &place, e));
 		TRY(hold_under(&p, &stated, &ceiling, from->admin_file, e));
 	}

@@ -85,6 +85,29 @@ static void test_questions(void **state)
 	}
 }
 
+/* Long common beginnings, many equal ones, and every order that they may come in. */
+static void test_sort(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		autoclean(strv_done) struct strv list = { 0 };
+		size_t size = roll(200);
+		uint64_t sum = 0, sum_after = 0;
+		for (size_t i = 0; i < size; i++) {
+			char path[128];
+			generate(path);
+			assert_int_equal(strv_add_format(&list, "/a/long/way/down/%u%s", roll(3), path), 0);
+			sum += (uintptr_t)list.v[i];
+		}
+		paths_sort(&list);
+		for (size_t i = 0; i < size; i++) {
+			sum_after += (uintptr_t)list.v[i];
+			assert_true(i == 0 || path_order(list.v[i - 1], list.v[i]) <= 0);
+		}
+		assert_true(sum == sum_after && list.n == size);
+	}
+}
+
 static void test_minimise(void **state)
 {
 	(void)state;
@@ -122,10 +145,8 @@ static void test_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_questions),
-		cmocka_unit_test(test_minimise),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_order),    cmocka_unit_test(test_questions), cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_minimise), cmocka_unit_test(test_empty),
 	};
 	return cmocka_run_group_tests_name("base_path_set", tests, NULL, NULL);
 }

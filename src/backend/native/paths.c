@@ -45,8 +45,8 @@ static bool is_directory(const struct native *n, const char *path)
 /* The harmless devices of the policy: they are taken for granted, and left out by the keeper if they are not there. */
 static bool is_device(const char *path)
 {
-	size_t count;
-	const char *const *devices = policy_system_devices(&count);
+	size_t count = 0;
+	const char *const *devices = path_is_within(path, DEVICES) ? policy_system_devices(&count) : NULL;
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(devices[i], path) == 0)
 			return true;

@@ -52,7 +52,8 @@ static int resolve(struct args *a, const char *value, char **ret, struct err *e)
 		return -EIO;
 	}
 	a->request.seen = &a->looked_at;
-	return path_resolve(value, a->here, getenv("HOME"), &a->looked_at, ret, e);
+	const char *home = value[0] == '~' ? getenv("HOME") : NULL;
+	return path_resolve(value, a->here, home, &a->looked_at, ret, e);
 }
 
 static int check_path(struct args *a, const struct option_row *row, const char *value, const char *path, struct err *e)
