@@ -75,23 +75,6 @@ bool engine_spare(struct plan_spare *ret)
 	return backend_spare(&facts, ret);
 }
 
-void engine_close(struct engine **engine)
-{
-	struct engine *closing = *engine;
-	if (!closing)
-		return;
-	while (closing->runs) {
-		struct run *run = closing->runs;
-		run_done(closing, &run);
-	}
-	launcher_close(&closing->launcher);
-	free(closing->admin_file);
-	free(closing->user_file);
-	free(closing->subscribers);
-	free(closing);
-	*engine = NULL;
-}
-
 int engine_decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, struct decision *ret,
 		  struct err *e)
 {
@@ -102,21 +85,22 @@ int engine_decide(struct engine *engine, const struct request *request, const st
 }
 
 /* ---- a run ---- */
-static void tell(const struct run *run, enum event_kind kind)
+static void tell(struct run *run, enum event_kind kind)
 {
-	event_tell(run->engine, &(struct engine_event){ .kind = kind, .run = run });
+	event_tell(run, &(struct engine_event){ .kind = kind });
 }
 
 static void on_launch(void *context, const struct launch_event *heard)
 {
 	struct run *run = context;
-	struct engine_event event = { .run = run, .reason = heard->reason };
+	struct engine_event event = { .reason = heard->reason };
 	switch (heard->kind) {
 	case LAUNCH_STARTED:
 		event.kind = EVENT_STARTED;
 		break;
 	case LAUNCH_KILLING:
 		event.kind = EVENT_KILLED;
+		run->killing = true;
 		break;
 	case LAUNCH_WARNING:
 		event.kind = EVENT_WARNING;
@@ -135,7 +119,7 @@ static void on_launch(void *context, const struct launch_event *heard)
 	case LAUNCH_ENDED:
 		return; /* advance() looks at the outcome */
 	}
-	event_tell(run->engine, &event);
+	event_tell(run, &event);
 }
 
 static int parse_named(const struct request *request, struct run *run, struct err *e)
@@ -157,7 +141,7 @@ static int parse_named(const struct request *request, struct run *run, struct er
 
 static int launch(struct engine *engine, struct run *run, struct err *e)
 {
-	bool told = run->events_fd >= 0 || (engine->subscriber_count > 0 && !(run->unheard & 1u << EVENT_STARTED));
+	bool told = event_queue_is_open(&run->events) || (engine->subscriber_count > 0 && !(run->unheard & 1u << EVENT_STARTED));
 	struct launch_fds fds = {
 		.input = run->input.fd,
 		.output = { run->output_fds[0], run->output_fds[1] },
@@ -169,14 +153,21 @@ static int launch(struct engine *engine, struct run *run, struct err *e)
 	return launch_start(engine->launcher, &run->decision.plan, &fds, on_launch, run, &run->launch, e);
 }
 
+uint64_t run_drain_events(struct run *run)
+{
+	return event_queue_drain(&run->events, 200, 1000);
+}
+
 static void run_free(struct run *run)
 {
+	run_drain_events(run);
 	launch_done(&run->launch);
 	decision_done(&run->decision);
 	command_done(&run->command);
 	input_done(&run->input);
 	outcome_done(&run->lost);
 	denials_done(&run->denials);
+	event_queue_done(&run->events);
 	free(run->named);
 	free(run);
 }
@@ -185,6 +176,32 @@ static void run_free_scope(struct run **run)
 {
 	if (*run)
 		run_free(*run);
+}
+
+/* An outcome that is not the keeper's. */
+static void lose(struct run *run, enum outcome_kind kind, const struct err *e)
+{
+	run->is_lost = true;
+	run->lost = (struct outcome){ .kind = kind, .exit_code = -1, .err = *e };
+}
+
+static void conclude(struct run *run)
+{
+	run->over = true;
+	tell(run, EVENT_COMPLETED);
+	tell(run, EVENT_DESTROYED);
+}
+
+/* The keeper has gone, and everything it kept with it; nobody but us can still tell. */
+static void end_with_engine(struct run *run)
+{
+	if (run->over)
+		return;
+	if (!run->killing)
+		event_tell(run, &(struct engine_event){ .kind = EVENT_KILLED, .reason = KILL_MANUAL });
+	lose(run, OUTCOME_KILLED, &(struct err){ 0 });
+	run->lost.reason = KILL_MANUAL;
+	conclude(run);
 }
 
 static int refuse(const struct guard_verdict *v, struct err *e)
@@ -201,6 +218,7 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	run->engine = engine;
 	run->owner = request->owner;
 	run->unheard = request->unheard;
+	run->events.fd = -1;
 	run->input = (struct input){ .fd = -1, .from = -1, .to = -1 };
 	make_id(run->id);
 	TRY(decide(engine, request, facts_of(engine), run->id, &run->decision, &run->command, e));
@@ -210,10 +228,17 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	TRY(input_open(request, &run->input, e));
 	for (int i = 0; i < 2; i++)
 		run->output_fds[i] = request->output_fds[i] ? request->output_fds[i] : request->capture ? -1 : i + 1;
-	run->events_fd = request->events_fd ? request->events_fd : -1;
+	int opened = request->events_fd ? event_queue_open(&run->events, request->events_fd) : 0;
+	if (opened < 0)
+		return err_set(e, ERR_IO, -opened, "events", "cannot copy descriptor %d for events", request->events_fd);
 	run->samples = request->samples;
 	tell(run, EVENT_CREATED);
-	TRY(launch(engine, run, e));
+	int result = launch(engine, run, e);
+	if (result < 0) {
+		lose(run, OUTCOME_FAILED, e);
+		conclude(run);
+		return result;
+	}
 	run->next = engine->runs;
 	engine->runs = run;
 	*ret = TAKE(run);
@@ -266,10 +291,13 @@ static bool try_again(struct engine *engine, struct run *run)
 		plan_done(&run->decision.plan);
 		run->decision.plan = plan;
 		launch_done(&run->launch);
-		if (launch(engine, run, &e) == 0)
+		if (launch(engine, run, &e) == 0) {
+			if (run->cancelled)
+				launch_cancel(run->launch);
 			return true;
+		}
 	}
-	run->lost = (struct outcome){ .kind = OUTCOME_FAILED, .exit_code = -1, .err = e };
+	lose(run, OUTCOME_FAILED, &e);
 	return false;
 }
 
@@ -277,15 +305,21 @@ static void advance(struct engine *engine, struct run *run)
 {
 	if (run->over || !run->launch || !launch_outcome(run->launch) || try_again(engine, run))
 		return;
-	run->over = true;
-	tell(run, EVENT_COMPLETED);
-	tell(run, EVENT_DESTROYED);
+	conclude(run);
 }
 
 static void advance_all(struct engine *engine)
 {
-	for (struct run *run = engine->runs; run; run = run->next)
+	for (struct run **at = &engine->runs, *run; (run = *at);) {
 		advance(engine, run);
+		events_flush(run);
+		if (run->over && run->disowned) {
+			*at = run->next;
+			run_free(run);
+		} else {
+			at = &run->next;
+		}
+	}
 }
 
 int engine_fd(const struct engine *engine)
@@ -300,17 +334,18 @@ int engine_dispatch(struct engine *engine)
 	return 0;
 }
 
-/* Wait for the keeper and, if the run's input has to be copied, for that. */
+/* Wait for the keeper, and for whom the run's input is copied from or its events go to. */
 static int wait_once(struct engine *engine, struct run *run, int64_t left)
 {
 	int patience = launcher_wait_ms(engine->launcher);
 	if (patience >= 0 && (left < 0 || patience < left))
 		left = patience;
-	struct pollfd fds[2] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 } };
+	struct pollfd fds[3] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 }, { .fd = -1 } };
 	fds[1].events = input_wants(&run->input, &fds[1].fd);
-	if (!fds[1].events)
+	fds[2].events = event_queue_wants(&run->events, &fds[2].fd);
+	if (!fds[1].events && !fds[2].events)
 		return launcher_wait(engine->launcher, (int)left);
-	if (poll(fds, 2, (int)left) < 0)
+	if (poll(fds, COUNT_OF(fds), (int)left) < 0)
 		return -errno;
 	if (fds[1].revents)
 		input_pump(&run->input);
@@ -339,6 +374,7 @@ int engine_wait(struct engine *engine, struct run *run, int timeout_ms)
 int engine_cancel(struct engine *engine, struct run *run)
 {
 	(void)engine;
+	run->cancelled = true;
 	return run->launch ? launch_cancel(run->launch) : 0;
 }
 
@@ -346,7 +382,7 @@ const struct outcome *run_outcome(const struct run *run)
 {
 	if (!run->over)
 		return NULL;
-	return run->lost.err.code != ERR_NONE ? &run->lost : launch_outcome(run->launch);
+	return run->is_lost ? &run->lost : launch_outcome(run->launch);
 }
 
 void *run_owner(const struct run *run)
@@ -368,11 +404,30 @@ void run_done(struct engine *engine, struct run **run)
 {
 	if (!*run)
 		return;
-	struct run **at = &engine->runs;
-	while (*at && *at != *run)
-		at = &(*at)->next;
-	if (*at)
-		*at = (*run)->next;
-	run_free(*run);
+	(*run)->disowned = true;
+	(*run)->owner = NULL;
+	engine_cancel(engine, *run);
+	advance_all(engine);
 	*run = NULL;
+}
+
+void engine_close(struct engine **engine)
+{
+	struct engine *closing = *engine;
+	if (!closing)
+		return;
+	if (closing->launcher)
+		launcher_stop(closing->launcher);
+	while (closing->runs) {
+		struct run *run = closing->runs;
+		closing->runs = run->next;
+		end_with_engine(run);
+		run_free(run);
+	}
+	launcher_close(&closing->launcher);
+	free(closing->admin_file);
+	free(closing->user_file);
+	free(closing->subscribers);
+	free(closing);
+	*engine = NULL;
 }

@@ -110,7 +110,11 @@ const struct outcome *run_outcome(const struct run *run); /* NULL until it is ov
 void *run_owner(const struct run *run);
 const char *run_id(const struct run *run);
 const struct decision *run_decision(const struct run *run);
-void run_done(struct engine *engine, struct run **run); /* ends it if it still runs */
+/* It is not the caller's any more. One that still runs is ended, which further waiting and dispatching, or engine_close,
+ * completes; its events go on until then. */
+void run_done(struct engine *engine, struct run **run);
+/* Give a reader of events_fd who reads the time for the last lines; one who does not cannot keep us. How many it never got. */
+uint64_t run_drain_events(struct run *run);
 
 /* ---- events ---- */
 enum event_kind {

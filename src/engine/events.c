@@ -1,10 +1,8 @@
 /* What happens to a run, as JSON lines with time and sandboxId: to the run's own descriptor, and to whoever subscribed. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/json.h"
 #include "base/scope.h"
 #include "engine/internal.h"
@@ -72,41 +70,81 @@ static void put_details(struct json_writer *w, const struct engine_event *event)
 		json_put_string(w, "reason", kill_reason_row(event->reason)->json);
 	} else if (event->kind == EVENT_COMPLETED && run_outcome(run)) {
 		put_outcome(w, run_outcome(run));
+	} else if (event->kind == EVENT_DESTROYED) {
+		const struct outcome *o = run_outcome(run);
+		json_put_int(w, "eventsDropped", (int64_t)(run->events.dropped + (o ? o->missed : 0)));
 	}
 }
 
-static void write_line(const struct run *run, struct buf *line)
+static struct json_writer begin(struct buf *line, const struct run *run, const char *type)
 {
-	/* A reader that does not read must not hold up the keeper, which may live in this process. */
-	struct pollfd reader = { .fd = run->events_fd, .events = POLLOUT };
-	buf_add_text(line, "\n");
-	if (buf_check(line) == 0 && poll(&reader, 1, 0) > 0 && (reader.revents & POLLOUT))
-		fd_write_all(run->events_fd, line->data, line->size);
+	char now[32];
+	clock_calendar(now, sizeof now);
+	struct json_writer w = json_writer_on(line, 0);
+	json_open(&w, NULL, '{');
+	json_put_string(&w, "type", type);
+	json_put_string(&w, "time", now);
+	json_put_string(&w, "sandboxId", run->id);
+	return w;
 }
 
-void event_tell(struct engine *engine, const struct engine_event *what)
+/* Where lines are missing, one says how many. */
+static void say_gap(struct run *run)
 {
-	const struct run *run = what->run;
-	bool to_file = run->events_fd >= 0 && what->kind != EVENT_SAMPLE;
+	struct event_queue *q = &run->events;
+	if (q->gap == 0 || q->kind == SINK_GONE)
+		return;
+	autoclean(buf_done) struct buf line = BUF_MAX(256);
+	struct json_writer w = begin(&line, run, "events.dropped");
+	json_put_int(&w, "count", (int64_t)event_queue_gap(q));
+	json_close(&w, '}');
+	buf_add_text(&line, "\n");
+	event_queue_add(q, &line, false);
+}
+
+void events_flush(struct run *run)
+{
+	struct event_queue *q = &run->events;
+	if (!event_queue_is_open(q) || (q->lines.size == 0 && q->gap == 0))
+		return;
+	event_queue_flush(q);
+	if (event_queue_has_room(q))
+		say_gap(run);
+	event_queue_flush(q);
+}
+
+static bool is_news(enum event_kind kind)
+{
+	return kind == EVENT_WARNING || kind == EVENT_VIOLATION;
+}
+
+static void queue_line(struct run *run, enum event_kind kind, struct buf *line)
+{
+	buf_add_text(line, "\n");
+	if (!is_news(kind) || event_queue_has_room(&run->events))
+		say_gap(run);
+	event_queue_add(&run->events, line, is_news(kind));
+	events_flush(run);
+}
+
+void event_tell(struct run *run, const struct engine_event *what)
+{
+	const struct engine *engine = run->engine;
+	bool to_file = event_queue_is_open(&run->events) && what->kind != EVENT_SAMPLE;
 	if (!to_file && (!engine->subscriber_count || run->unheard & 1u << what->kind))
 		return;
 	struct engine_event event = *what;
-	char now[32];
-	clock_calendar(now, sizeof now);
 	autoclean(buf_done) struct buf line = BUF_MAX(8192);
-	struct json_writer w = json_writer_on(&line, 0);
-	json_open(&w, NULL, '{');
-	json_put_string(&w, "type", names[event.kind]);
-	json_put_string(&w, "time", now);
-	json_put_string(&w, "sandboxId", run->id);
+	struct json_writer w = begin(&line, run, names[event.kind]);
+	event.run = run;
+	event.sandbox_id = run->id;
 	put_details(&w, &event);
 	json_close(&w, '}');
-	event.sandbox_id = run->id;
 	event.json = buf_text(&line);
 	for (size_t i = 0; i < engine->subscriber_count; i++)
 		engine->subscribers[i].listener(engine->subscribers[i].context, &event);
 	if (to_file)
-		write_line(run, &line);
+		queue_line(run, event.kind, &line);
 }
 
 int engine_subscribe(struct engine *engine, engine_listener listener, void *context)

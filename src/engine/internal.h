@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "engine/engine.h"
+#include "engine/event_queue.h"
 #include "launch/launch.h"
 
 /* What will be executed: decided once, kept so that a plan can be compiled again. */
@@ -75,17 +76,22 @@ struct run {
 	int output_fds[2]; /* -1: captured */
 	int *named;
 	size_t named_count;
-	int events_fd; /* -1: none */
+	struct event_queue events;
 	bool samples;
 	uint32_t unheard;
 	void *owner;
 	struct denials denials;
+	bool cancelled; /* also if it is started once more */
+	bool killing;   /* somebody was told that it is being ended */
+	bool disowned;  /* nobody waits for it: freed at its end */
 	bool over;
+	bool is_lost;
 	struct outcome lost; /* the outcome, if it is not the launch's */
 };
 
 /* events.c */
-void event_tell(struct engine *engine, const struct engine_event *what);
+void event_tell(struct run *run, const struct engine_event *what);
+void events_flush(struct run *run);
 
 /* report.c: which limit a reason speaks of; NULL: none */
 struct limited {

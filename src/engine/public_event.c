@@ -71,7 +71,7 @@ void public_hear(void *context, const struct engine_event *event)
 	struct cordon_engine *engine = context;
 	struct cordon_run *run = run_owner(event->run);
 	unsigned kind = outer_kind(event->kind);
-	if (!(run->events & kind))
+	if (!run || !(run->events & kind)) /* let go of, or not asked for */
 		return;
 	struct waiting *w = NULL;
 	if (kind == CORDON_EVENT_COMPLETED)

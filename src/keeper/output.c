@@ -6,12 +6,8 @@
 #include "keeper/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -20,31 +16,10 @@
 
 #define CHUNK (64 * 1024)
 
-/* O_NONBLOCK belongs to the open file, which the caller and its terminal share with us: so pipes and terminals are opened
- * anew instead of changed. Files must not be: their position is shared on purpose, and they never make us wait. */
-static enum sink_kind prepare_sink(int *to)
-{
-	struct stat st;
-	if (fstat(*to, &st) < 0)
-		return SINK_GONE;
-	if (S_ISSOCK(st.st_mode))
-		return SINK_SOCKET;
-	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
-		return SINK_FILE;
-	char path[32];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", *to);
-	int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (again < 0)
-		return errno == ENXIO ? SINK_GONE : SINK_STREAM;
-	fd_done(to);
-	*to = again;
-	return SINK_STREAM;
-}
-
 int stream_open(struct stream *s, int from, int to)
 {
 	*s = (struct stream){ .from = from, .to = to };
-	s->kind = prepare_sink(&s->to);
+	s->kind = sink_prepare(&s->to);
 	return 0;
 }
 
@@ -72,23 +47,6 @@ bool run_is_silent(const struct run *run)
 	return s[0].from < 0 && s[1].from < 0 && !stream_wants_write(&s[0]) && !stream_wants_write(&s[1]);
 }
 
-/* How much the sink took, 0 when it would block; a sink that fails is gone. */
-static size_t offer(struct stream *s, const char *bytes, size_t size)
-{
-	size_t taken = 0;
-	while (taken < size && s->kind != SINK_GONE) {
-		ssize_t wrote = s->kind == SINK_SOCKET ? send(s->to, bytes + taken, size - taken, MSG_DONTWAIT | MSG_NOSIGNAL)
-						       : write(s->to, bytes + taken, size - taken);
-		if (wrote >= 0)
-			taken += (size_t)wrote;
-		else if (errno == EAGAIN)
-			break;
-		else if (errno != EINTR)
-			s->kind = SINK_GONE;
-	}
-	return taken;
-}
-
 static void lose_reader(struct stream *s)
 {
 	fd_done(&s->from);
@@ -98,7 +56,7 @@ static void lose_reader(struct stream *s)
 
 static void flush_pending(struct stream *s)
 {
-	size_t taken = offer(s, s->pending + s->pending_at, s->pending_size);
+	size_t taken = sink_offer(s->to, &s->kind, s->pending + s->pending_at, s->pending_size);
 	s->pending_at += taken;
 	s->pending_size -= taken;
 	if (s->kind == SINK_GONE)
@@ -107,7 +65,7 @@ static void flush_pending(struct stream *s)
 
 static void deliver(struct stream *s, const char *bytes, size_t size)
 {
-	size_t taken = offer(s, bytes, size);
+	size_t taken = sink_offer(s->to, &s->kind, bytes, size);
 	if (s->kind == SINK_GONE) {
 		lose_reader(s);
 		return;

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/sink.h"
 #include "keeper/keeper.h"
 #include "keeper/meter.h"
 #include "plan/plan.h"
@@ -24,14 +25,6 @@ struct report {
 	int32_t op;     /* REPORT_FAILED: index of the op that failed */
 	int32_t errnum; /* REPORT_FAILED */
 	int32_t wait_status;
-};
-
-/* Where output goes. */
-enum sink_kind {
-	SINK_FILE,   /* a write never waits for a reader */
-	SINK_STREAM, /* a pipe or terminal, reopened non-blocking */
-	SINK_SOCKET,
-	SINK_GONE, /* nobody reads any more */
 };
 
 struct stream {
@@ -162,15 +155,18 @@ void private_dir_remove(const char *path, int *lock);
 enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER, EV_LIMIT, EV_CANCEL, EV_COUNT };
 void run_event(struct run *run, enum run_event event, enum kill_reason reason);
 
-/* serve.c: what watch.c needs of the loop */
-void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload);
-bool keeper_has_room_for_news(const struct keeper *k);
+/* say.c */
 void keeper_say_started(struct run *run);
 void keeper_say_killing(struct run *run);
-void keeper_say_ended(struct run *run);
 /* News, not duties: a host that does not read them loses them, and is told how many. */
 void keeper_say_warning(struct run *run, const struct wire_warning *warning);
 void keeper_say_sample(struct run *run, const struct wire_sample *sample);
 void keeper_say_denial(struct run *run, const struct wire_denial *denial);
+
+/* serve.c: what the others need of the loop */
+void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload);
+bool keeper_has_room_for_news(const struct keeper *k);
+void keeper_say_ended(struct run *run);
+void keeper_hear(struct run *run); /* what its reaper has reported */
 void keeper_kill_strays(struct keeper *keeper);
 int keeper_proc(struct keeper *keeper); /* a descriptor of /proc */

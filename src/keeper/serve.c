@@ -270,7 +270,7 @@ static void on_host(struct keeper *k)
 }
 
 /* ---- what a run says ---- */
-static void on_status(struct run *run)
+void keeper_hear(struct run *run)
 {
 	struct report report;
 	ssize_t got = 0;
@@ -329,7 +329,7 @@ static void on_gone(struct run *run)
 	struct rusage usage;
 	if (wait4(run->reaper, &status, WNOHANG, &usage) != run->reaper)
 		return;
-	on_status(run);
+	keeper_hear(run);
 	take_usage(run, &usage);
 	explain_signal(run);
 	epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, run->pidfd, NULL);
@@ -365,7 +365,7 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 	if (source == SOURCE_PIDFD)
 		on_gone(run);
 	else if (source == SOURCE_STATUS)
-		on_status(run);
+		keeper_hear(run);
 	else
 		on_output(run, source == SOURCE_ERR || source == SOURCE_SINK_ERR);
 }
@@ -406,7 +406,7 @@ static void on_time(struct keeper *k)
 	for (size_t i = 0; i < k->top; i++) {
 		struct run *run = k->runs[i];
 		if (run && run->sample_at_us <= now && !run->started)
-			on_status(run);
+			keeper_hear(run);
 		if (run && is_metered(run) && run->sample_at_us <= now) {
 			enum kill_reason over = run_sample(run, now);
 			if (over != KILL_NONE)

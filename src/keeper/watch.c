@@ -117,9 +117,13 @@ static const action matrix[RUN_STATES][EV_COUNT] = {
 
 void run_event(struct run *run, enum run_event event, enum kill_reason reason)
 {
+	/* What has happened is told before what we do about it. */
+	if (run->state == RUN_STARTING && (event == EV_TIMER || event == EV_LIMIT || event == EV_CANCEL))
+		keeper_hear(run);
 	/* The first reason is the one that is told. What ended by itself was not ended by a limit, except that output which
-	 * was cut is always told. Signals prove nothing: a command can send itself any. */
-	bool late = run->have_status && reason != KILL_OUTPUT;
+	 * was cut is always told. Signals prove nothing: a command can send itself any. What could not be started has its
+	 * reason already. */
+	bool late = (run->have_status && reason != KILL_OUTPUT) || run->err.code != ERR_NONE;
 	if (run->reason == KILL_NONE && !late)
 		run->reason = reason;
 	action act = matrix[run->state][event];

@@ -28,8 +28,8 @@ struct launch {
 };
 
 struct launcher {
-	struct launcher_options options;
-	int socket; /* to the keeper's process; -1: none */
+	struct launcher_options options; /* with a path of its own */
+	int socket;                      /* to the keeper's process; -1: none */
 	int pid;
 	int pidfd; /* of that process; a pid alone may be somebody else's once the host has waited for any child; -1: none */
 	struct keeper *inside; /* or NULL */
@@ -50,6 +50,11 @@ int launcher_open(const struct launcher_options *options, struct launcher **ret,
 		return err_nomem(e);
 	l->options = *options;
 	l->socket = l->pidfd = -1;
+	l->options.keeper_path = options->keeper_path ? strdup(options->keeper_path) : NULL;
+	if (options->keeper_path && !l->options.keeper_path) {
+		free(l);
+		return err_nomem(e);
+	}
 	*ret = l;
 	return 0;
 }
@@ -144,7 +149,7 @@ static void await_keeper(struct launcher *l)
 }
 
 /* Close our end; the keeper then kills and cleans what is left, and goes. */
-static void let_go(struct launcher *l)
+void launcher_stop(struct launcher *l)
 {
 	if (l->inside)
 		l->options.inside->close(&l->inside);
@@ -158,7 +163,8 @@ void launcher_close(struct launcher **l)
 {
 	if (!*l)
 		return;
-	let_go(*l);
+	launcher_stop(*l);
+	free((char *)(uintptr_t)(*l)->options.keeper_path);
 	free(*l);
 	*l = NULL;
 }
@@ -306,10 +312,10 @@ static int read_capture(int fd, bool cut, struct buf *ret)
 
 static enum outcome_kind kind_of(const struct wire_ended *m)
 {
+	if (m->reason != KILL_NONE) /* it came first: what failed after it does not matter */
+		return OUTCOME_KILLED;
 	if (m->err.code != ERR_NONE)
 		return OUTCOME_FAILED;
-	if (m->reason != KILL_NONE)
-		return OUTCOME_KILLED;
 	return WIFSIGNALED(m->wait_status) ? OUTCOME_SIGNALED : OUTCOME_EXITED;
 }
 
@@ -325,8 +331,9 @@ static void conclude(struct launch *run, const struct wire_ended *m)
 		.usage = m->usage,
 		.duration_us = m->duration_us,
 		.missed = m->missed,
-		.err = m->err,
 	};
+	if (o->kind == OUTCOME_FAILED)
+		o->err = m->err;
 	if (o->kind == OUTCOME_KILLED && o->exit_code >= 0 && o->reason != KILL_NONE && !m->started)
 		o->exit_code = -1;
 	for (size_t i = 0; i < 2; i++) {
@@ -400,7 +407,7 @@ static void on_heard(void *context, const struct wire_frame *frame)
 /* The keeper is gone: so is everything it kept, by parent-death signals. Every run that was under way has failed. */
 static void on_loss(struct launcher *l)
 {
-	let_go(l);
+	launcher_stop(l);
 	for (struct launch *run = l->runs; run; run = run->next) {
 		if (run->over)
 			continue;

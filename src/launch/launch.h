@@ -35,6 +35,8 @@ struct launcher_options {
 };
 
 int launcher_open(const struct launcher_options *options, struct launcher **ret, struct err *e);
+/* End every run and the keeper; returns when it has cleaned up. Runs that were under way stay without an outcome. */
+void launcher_stop(struct launcher *l);
 void launcher_close(struct launcher **l); /* ends every run; returns when the keeper has cleaned up */
 
 /* Descriptors of a run. Borrowed: the keeper gets copies. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,19 +62,34 @@ static int set_input(struct args *a, struct err *e)
 	return r->input_path ? 0 : err_nomem(e);
 }
 
+/* A named pipe without a reader gets some time for one to come; then it is an error rather than a wait without end. */
+static int open_events(const char *path)
+{
+	enum { PATIENCE_MS = 2000, LOOK_AGAIN_MS = 20 };
+	/* A link in a place that runs can write may have been planted there, to somewhere that they cannot. */
+	int follow = str_starts(path, "/dev/") ? 0 : O_NOFOLLOW;
+	for (int waited = 0;; waited += LOOK_AGAIN_MS) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | follow, 0600);
+		if (fd >= 0 || errno != ENXIO || waited >= PATIENCE_MS || asked_to_end)
+			return fd;
+		poll(NULL, 0, LOOK_AGAIN_MS);
+	}
+}
+
 /* *ret_opened is ours to close; a descriptor of the caller's is not. */
 static int set_events(struct args *a, int *ret_opened, struct err *e)
 {
 	if (!a->events)
 		return 0;
 	if (!str_starts(a->events, "fd:")) {
-		/* A link in a place that runs can write may have been planted there, to somewhere that they cannot. */
-		int follow = str_starts(a->events, "/dev/") ? 0 : O_NOFOLLOW;
-		int fd = open(a->events, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | follow, 0600);
+		int fd = open_events(a->events);
 		if (fd < 0) {
+			bool nobody = errno == ENXIO;
 			int result =
 				err_set(e, ERR_USAGE, errno, "options", "--events \"%s\" cannot be opened for writing", a->events);
-			return err_hint(e, result, "give a file that can be written and is no link, or fd:N");
+			return err_hint(e, result, "%s",
+					nobody ? "start who reads the pipe before, or at the same time"
+					       : "give a file that can be written and is no link, or fd:N");
 		}
 		a->request.events_fd = *ret_opened = fd;
 		return 0;
@@ -139,6 +155,17 @@ static int report_text(const struct run *run, struct err *e)
 	return outcome_exit_status(o);
 }
 
+static void note_lost_events(struct run *run, const struct args *a)
+{
+	uint64_t lost = a->events ? run_drain_events(run) : 0;
+	if (lost == 0 || a->json)
+		return;
+	autoclean(buf_done) struct buf text = BUF_MAX(4096);
+	buf_add_format(&text, "%llu event%s did not reach \"%s\": it is full, or nobody reads it", (unsigned long long)lost,
+		       lost == 1 ? "" : "s", a->events);
+	print_note(buf_text(&text));
+}
+
 static int run_it(struct engine *engine, struct args *a, struct run **ret, struct err *e)
 {
 	TRY(engine_start(engine, &a->request, ret, e));
@@ -148,16 +175,17 @@ static int run_it(struct engine *engine, struct args *a, struct run **ret, struc
 	int result = wait_for_end(engine, *ret);
 	if (result < 0)
 		return err_set(e, ERR_INTERNAL, -result, "keeper", "the run was lost from sight");
+	note_lost_events(*ret, a);
 	return a->json ? report_json(*ret, e) : report_text(*ret, e);
 }
 
 int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
 {
 	autoclean(fd_done) int events = -1;
+	handle_signals(on_ending_signal);
 	TRY(set_input(a, e));
 	TRY(set_events(a, &events, e));
 	a->request.capture = a->json;
-	handle_signals(on_ending_signal);
 	signal(SIGTSTP, SIG_IGN);
 	autoclean(engine_close) struct engine *engine = NULL;
 	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper, .prepare = true }, &engine, e));
