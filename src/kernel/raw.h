@@ -12,13 +12,40 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The result of a call of the C library. */
 static inline int raw_result(long result)
 {
 	return result < 0 ? -errno : (int)result;
 }
 
-#define RAW(call, ...) raw_result(syscall(SYS_##call, __VA_ARGS__))
-#define RAW0(call) raw_result(syscall(SYS_##call))
+/* Not through the C library: its errno is one variable for all who share a thread's memory. */
+static inline int raw_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+	return (int)number;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return (int)x0;
+#else
+#error "how this architecture makes a system call is not written down here yet"
+#endif
+}
+
+#define RAW_FILLED(number, a, b, c, d, e, f, ...)                                                                                  \
+	raw_syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define RAW(call, ...) RAW_FILLED(SYS_##call, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define RAW0(call) raw_syscall(SYS_##call, 0, 0, 0, 0, 0, 0)
 
 /* For children of our own: nothing of the parent's is flushed or called. */
 static inline _Noreturn void raw_exit(int status)
