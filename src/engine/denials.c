@@ -1,27 +1,21 @@
-/* What a run was refused: facts from the keeper, kept once each and counted. */
+/* What a run was refused: facts from the keeper, one of each kind, in words. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
+#include "base/scope.h"
 #include "base/str.h"
 #include "engine/internal.h"
+#include "kernel/notify.h"
+#include "kernel/seccomp.h"
 
 /* More kinds than these are only counted: what a run can make up must not fill the host. */
 #define MOST_KINDS 256
 
-static bool same(const struct wire_denial *a, const struct wire_denial *b)
-{
-	return a->syscall == b->syscall && a->errnum == b->errnum && strcmp(a->kind, b->kind) == 0 &&
-	       strcmp(a->program, b->program) == 0 && strcmp(a->path, b->path) == 0;
-}
-
 const struct wire_denial *denials_keep(struct denials *d, const struct wire_denial *denial)
 {
-	for (size_t i = 0; i < d->n; i++)
-		if (same(&d->v[i], denial)) {
-			d->v[i].count += denial->count;
-			return NULL;
-		}
 	struct wire_denial *more = d->n < MOST_KINDS ? reallocarray(d->v, d->n + 1, sizeof *more) : NULL;
 	if (!more) {
 		d->more += denial->count;
@@ -32,24 +26,162 @@ const struct wire_denial *denials_keep(struct denials *d, const struct wire_deni
 	return &d->v[d->n++];
 }
 
+void denials_count(struct denials *d, const struct wire_heard *heard)
+{
+	d->more += heard->other;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->v[i].index < heard->counts.size / sizeof d->v[i].count)
+			memcpy(&d->v[i].count, (const char *)heard->counts.data + d->v[i].index * sizeof d->v[i].count,
+			       sizeof d->v[i].count);
+}
+
 void denials_done(struct denials *d)
 {
 	free(d->v);
 	*d = (struct denials){ 0 };
 }
 
-void denial_put(struct json_writer *w, const char *key, const struct wire_denial *d)
+/* ---- words ---- */
+enum word_kind { SYSCALL, PATH, NETWORK, PROBED };
+static const char *const kinds[] = { [SYSCALL] = "syscall", [PATH] = "path", [NETWORK] = "network", [PROBED] = "network" };
+
+static const struct meaning {
+	const char *call;
+	unsigned argument;
+	uint32_t mask, value;
+	enum word_kind kind;
+	const char *text, *reason;
+} meanings[] = {
+#define MEANING(call, argument, mask, value, kind, meaning, reason) { #call, argument, mask, value, kind, meaning, reason },
+#include "engine/denials.def"
+};
+
+static const struct meaning *find_meaning(const char *call, const uint64_t args[6])
+{
+	for (size_t i = 0; i < COUNT_OF(meanings); i++)
+		if (str_equal(meanings[i].call, call) &&
+		    ((uint32_t)args[meanings[i].argument] & meanings[i].mask) == meanings[i].value)
+			return &meanings[i];
+	return NULL;
+}
+
+static const struct seccomp_row *find_row(const char *call)
+{
+	const struct seccomp_row *row = NULL;
+	for (size_t i = 0; (row = seccomp_row_at(i)) && !str_equal(row->name, call);)
+		i++;
+	return row;
+}
+
+/* "why it is allowed, or refused; strict: why it is refused there" */
+static void row_reason(const struct seccomp_row *row, bool strict_only, char *out, size_t size)
+{
+	static const char mark[] = "; strict: ";
+	const char *split = strstr(row->reason, mark);
+	if (split && strict_only)
+		snprintf(out, size, "strict: %s", split + strlen(mark));
+	else
+		snprintf(out, size, "%.*s", (int)(split ? (size_t)(split - row->reason) : strlen(row->reason)), row->reason);
+}
+
+/* The smallest change that lets the filter pass it, found by asking the filters themselves; NULL: there is none. */
+static const char *find_fix(const struct policy *p, bool strict, const struct wire_denial *d)
+{
+	const struct {
+		enum seccomp_builtin filter;
+		bool network;
+		const char *fix;
+	} ways[] = {
+		{ strict ? SECCOMP_BUILTIN_STRICT : SECCOMP_BUILTIN_DEFAULT, true, "--allow-network" },
+		{ SECCOMP_BUILTIN_DEFAULT, p->allow_network, "--seccomp default" },
+		{ SECCOMP_BUILTIN_DEFAULT, true, "--seccomp default --allow-network" },
+	};
+	for (size_t i = 0; i < COUNT_OF(ways); i++)
+		if (notify_would_pass(ways[i].filter, ways[i].network, d->syscall, d->args))
+			return ways[i].fix;
+	return NULL;
+}
+
+void denial_describe(const struct policy *p, const struct wire_denial *d, struct denial_words *ret)
+{
+	*ret = (struct denial_words){ .kind = d->kind, .call = seccomp_syscall_name(d->syscall), .meaning = "a system call" };
+	bool strict = strv_has(&p->seccomp, "strict");
+	snprintf(ret->reason, sizeof ret->reason, "the system call filter refuses it");
+	ret->fix = find_fix(p, strict, d);
+	const struct meaning *m = ret->call ? find_meaning(ret->call, d->args) : NULL;
+	const struct seccomp_row *row = ret->call ? find_row(ret->call) : NULL;
+	if (row)
+		row_reason(row, strict && notify_would_pass(SECCOMP_BUILTIN_DEFAULT, true, d->syscall, d->args), ret->reason,
+			   sizeof ret->reason);
+	if (!m)
+		return;
+	ret->kind = kinds[m->kind];
+	ret->meaning = m->text;
+	ret->probed = m->kind == PROBED;
+	if (m->reason)
+		snprintf(ret->reason, sizeof ret->reason, "%s", m->reason);
+}
+
+void denial_put(struct json_writer *w, const char *key, const struct policy *p, const struct wire_denial *d)
 {
 	char program[4 * sizeof d->program], path[4 * sizeof d->path];
+	struct denial_words words;
+	denial_describe(p, d, &words);
 	str_printable(d->program, strlen(d->program), program, sizeof program);
 	str_printable(d->path, strlen(d->path), path, sizeof path);
 	json_open(w, key, '{');
-	json_put_string(w, "kind", d->kind);
-	json_put_int(w, "syscall", d->syscall);
+	json_put_string(w, "kind", words.kind);
+	json_put_string(w, "syscall", words.call);
+	json_put_string(w, "meaning", words.meaning);
 	json_put_string(w, "error", names_errno(d->errnum));
-	json_put_int(w, "pid", d->pid);
-	json_put_string(w, "program", program);
 	json_put_string(w, "path", path[0] ? path : NULL);
+	json_put_int(w, "pid", d->pid);
+	json_put_string(w, "program", program[0] ? program : NULL);
+	json_put_string(w, "reason", words.reason);
+	json_put_string(w, "fix", words.fix);
 	json_put_int(w, "count", (int64_t)d->count);
 	json_close(w, '}');
+}
+
+bool run_denial(const struct run *run, size_t index, struct denial_line *ret)
+{
+	if (index >= run->denials.n)
+		return false;
+	const struct wire_denial *d = &run->denials.v[index];
+	struct denial_words words;
+	denial_describe(&run->decision.policy, d, &words);
+	char times[32] = "";
+	if (d->count > 1)
+		snprintf(times, sizeof times, " (%llu times)", (unsigned long long)d->count);
+	snprintf(ret->text, sizeof ret->text, "denied: %s, %s%s%s, by %s%s: %s%s%s", words.call ? words.call : "a call",
+		 words.meaning, d->path[0] ? ", " : "", d->path, d->program[0] ? d->program : "a program", times, words.reason,
+		 words.fix ? "; allow it with " : "", words.fix ? words.fix : "");
+	ret->probed = words.probed;
+	return true;
+}
+
+/* ---- where nobody could listen ---- */
+static const char *why_deaf(int errnum)
+{
+	switch (errnum) {
+	case EBUSY:
+	case EPERM:
+		return "unavailable: somebody above already listens to the system calls of this tree";
+	case EINVAL:
+	case ENOSYS:
+		return "unavailable: this kernel has no seccomp user notification";
+	case EMFILE:
+		return "unavailable: maxFileDescriptors leaves no descriptor for the listener";
+	default:
+		return "unavailable: the listener could not be set up";
+	}
+}
+
+void denials_tell_deaf(struct plan *plan, int errnum)
+{
+	for (size_t i = 0; i < plan->claim_count; i++)
+		if (str_equal(plan->claims[i].clause, "denials")) {
+			plan->claims[i].mechanism = why_deaf(errnum);
+			plan->claims[i].strength = STRENGTH_NONE;
+		}
 }

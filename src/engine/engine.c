@@ -116,6 +116,11 @@ static void on_launch(void *context, const struct launch_event *heard)
 		if (!event.denial)
 			return;
 		break;
+	case LAUNCH_HEARD:
+		denials_count(&run->denials, &heard->heard);
+		if (heard->heard.deaf)
+			denials_tell_deaf(&run->decision.plan, heard->heard.deaf);
+		return;
 	case LAUNCH_ENDED:
 		return; /* advance() looks at the outcome */
 	}

@@ -148,6 +148,12 @@ int engine_subscribe(struct engine *engine, engine_listener listener, void *cont
 int outcome_exit_status(const struct outcome *o);
 /* "" for a normal end, else one line: what ended it, by which limit, after how long. */
 void outcome_sentence(const struct run *run, char *out, size_t size);
+/* What it was refused, one line each, in the order in which it happened first; false past the end. */
+struct denial_line {
+	char text[2048]; /* holds what the run chose: to be made printable */
+	bool probed;     /* libraries try it on their own, and do without */
+};
+bool run_denial(const struct run *run, size_t index, struct denial_line *ret);
 /* The `--json` object of a run that ended. */
 int engine_report(const struct run *run, struct buf *out);
 /* The same object for a run that never started because of `e`. */

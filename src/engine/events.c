@@ -65,7 +65,7 @@ static void put_details(struct json_writer *w, const struct engine_event *event)
 	} else if (event->kind == EVENT_SAMPLE) {
 		put_sample(w, event->sample);
 	} else if (event->kind == EVENT_VIOLATION) {
-		denial_put(w, "violation", event->denial);
+		denial_put(w, "violation", &run->decision.policy, event->denial);
 	} else if (event->kind == EVENT_KILLED) {
 		json_put_string(w, "reason", kill_reason_row(event->reason)->json);
 	} else if (event->kind == EVENT_COMPLETED && run_outcome(run)) {

@@ -46,8 +46,19 @@ struct denials {
 };
 
 const struct wire_denial *denials_keep(struct denials *d, const struct wire_denial *denial); /* NULL: known, or too many */
+void denials_count(struct denials *d, const struct wire_heard *heard);                       /* the final numbers */
 void denials_done(struct denials *d);
-void denial_put(struct json_writer *w, const char *key, const struct wire_denial *denial);
+void denials_tell_deaf(struct plan *plan, int errnum); /* in the claim */
+
+struct denial_words {
+	const char *kind, *call, *meaning; /* call: NULL if it has no name */
+	char reason[128];
+	const char *fix; /* NULL: nothing may open it */
+	bool probed;     /* libraries try it on their own, and do without */
+};
+
+void denial_describe(const struct policy *p, const struct wire_denial *d, struct denial_words *ret);
+void denial_put(struct json_writer *w, const char *key, const struct policy *p, const struct wire_denial *denial);
 
 struct subscriber {
 	engine_listener listener;

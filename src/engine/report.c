@@ -153,8 +153,8 @@ static void put_result(struct json_writer *w, const char *id, const struct outco
 	json_put_bool(w, "truncated", o->cut[0] || o->cut[1]);
 	put_usage(w, &o->usage);
 	json_open(w, "denials", '[');
-	for (size_t i = 0; i < denials->n; i++)
-		denial_put(w, NULL, &denials->v[i]);
+	for (size_t i = 0; d && i < denials->n; i++)
+		denial_put(w, NULL, &d->policy, &denials->v[i]);
 	json_close(w, ']');
 	if (d) {
 		put_claims(w, &d->plan);

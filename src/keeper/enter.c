@@ -170,13 +170,51 @@ STEP(ENTER_DIR)
 	return OR_ERRNO(chdir(op->u.ENTER_DIR.path));
 }
 
-/* Every descriptor first goes out of the way, then to its number: a target may be another's source. */
+/* Is this number used by the command, or by us until it is executed? */
+static bool is_kept(const struct entry *in, unsigned number)
+{
+	for (size_t i = 3; i < in->fd_count; i++)
+		if ((unsigned)in->targets[i] == number)
+			return true;
+	return number == (unsigned)in->status || number == (unsigned)in->notify;
+}
+
+/* Close what lies between the kept numbers; they are few. */
+static int close_others(const struct entry *in, unsigned above)
+{
+	unsigned from = 3;
+	for (unsigned number = from; number <= above; number++) {
+		if (!is_kept(in, number))
+			continue;
+		if (number > from)
+			TRY(OR_ERRNO(syscall(SYS_close_range, from, number - 1, 0)));
+		from = number + 1;
+	}
+	return OR_ERRNO(syscall(SYS_close_range, from, ~0u, 0));
+}
+
+/* Ours go up to here: above a low RLIMIT_NOFILE, so that the listener still finds a number, and within what a table of descriptors
+ * holds without growing. */
+#define PARKED 60
+
+/* Every descriptor first goes out of the way, then to its number: a target may be another's source. The table is also the
+ * reaper's, until the command is executed: what it needs stays, and closes itself then. */
 STEP(DESCRIPTORS)
 {
 	int out_of_the_way = 3;
 	for (size_t i = 0; i < in->fd_count; i++)
 		if (in->targets[i] >= out_of_the_way)
 			out_of_the_way = in->targets[i] + 1;
+	unsigned above = 0;
+	int *const ours[] = { &in->status, &in->notify };
+	for (size_t i = 0; i < COUNT_OF(ours); i++) {
+		if (*ours[i] < 0)
+			continue;
+		int moved = fcntl(*ours[i], F_DUPFD_CLOEXEC, out_of_the_way > PARKED ? out_of_the_way : PARKED);
+		TRY(OR_ERRNO(moved));
+		*ours[i] = moved;
+		above = (unsigned)moved;
+	}
 	for (size_t i = 0; i < in->fd_count; i++) {
 		int moved = fcntl(in->fds[i], F_DUPFD_CLOEXEC, out_of_the_way);
 		TRY(OR_ERRNO(moved));
@@ -184,19 +222,8 @@ STEP(DESCRIPTORS)
 	}
 	for (size_t i = 0; i < in->fd_count; i++)
 		TRY(OR_ERRNO(dup3(in->fds[i], in->targets[i], 0)));
-	/* Close what lies between the kept numbers; they are few. What Landlock opens below is CLOEXEC. */
-	unsigned from = 3;
-	for (;;) {
-		unsigned next = ~0u;
-		for (size_t i = 3; i < in->fd_count; i++)
-			if ((unsigned)in->targets[i] >= from && (unsigned)in->targets[i] < next)
-				next = (unsigned)in->targets[i];
-		if (next > from)
-			TRY(OR_ERRNO(syscall(SYS_close_range, from, next == ~0u ? ~0u : next - 1, 0)));
-		if (next == ~0u)
-			break;
-		from = next + 1;
-	}
+	/* What Landlock opens below is CLOEXEC. */
+	TRY(close_others(in, above));
 	return op->u.DESCRIPTORS.keep + 3 == in->fd_count ? 0 : -EINVAL;
 }
 
@@ -241,6 +268,25 @@ STEP(RLIMIT)
 	return OR_ERRNO(setrlimit((int)op->u.RLIMIT.resource, &both));
 }
 
+/* What is refused is told to the keeper, where a listener can be had; else it is only refused. Between the two filters there is no
+ * other difference. A call that the keeper hears of waits for it: when exec is among them, it must have the listener now. */
+STEP(SECCOMP_HEARD)
+{
+	static const unsigned ladder[] = { SECCOMP_WITH_LISTENER | SECCOMP_WAIT_KILLABLE, SECCOMP_WITH_LISTENER };
+	const struct blob *heard = &op->u.SECCOMP_HEARD.heard, *plain = &op->u.SECCOMP_HEARD.program;
+	int got = -ENOTCONN;
+	for (size_t i = 0; in->notify >= 0 && got < 0 && i < COUNT_OF(ladder); i++)
+		got = seccomp_install(heard->data, heard->size / sizeof(struct sock_filter), ladder[i]);
+	if (got < 0) {
+		in->deaf = -got;
+		return seccomp_install(plain->data, plain->size / sizeof(struct sock_filter), 0);
+	}
+	if (op->u.SECCOMP_HEARD.traced)
+		return listener_send(in->notify, got);
+	in->listener = got;
+	return 0;
+}
+
 STEP(SECCOMP)
 {
 	(void)in;
@@ -282,6 +328,7 @@ static const step steps[OP_COUNT] = {
 	[OP_LANDLOCK_PATH] = step_LANDLOCK_PATH,
 	[OP_LANDLOCK_ENFORCE] = step_LANDLOCK_ENFORCE,
 	[OP_RLIMIT] = step_RLIMIT,
+	[OP_SECCOMP_HEARD] = step_SECCOMP_HEARD,
 	[OP_SECCOMP] = step_SECCOMP,
 	[OP_EXEC] = step_EXEC,
 };

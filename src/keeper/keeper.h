@@ -41,6 +41,7 @@ void keeper_close(struct keeper **k);
 struct keeper_spare {
 	pid_t pid; /* 0: none */
 	int pidfd, socket;
+	int peer; /* a copy of its end of the socket */
 	struct plan_spare kind;
 };
 

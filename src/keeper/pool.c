@@ -80,7 +80,6 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind, cons
 	struct wire_frame frame = { .payload = BUF_MAX(0) };
 	if (poll(&wait, 1, -1) != 1 || wire_receive(0, WIRE_KEEPER, &frame) != 1 || frame.type != WIRE_HANDOVER)
 		_exit(1); /* the keeper is gone, or does not need us */
-	close(0);
 	struct start start;
 	struct err ignored = { 0 };
 	if (start_read(&frame, 1, &start, &ignored) < 0)
@@ -91,6 +90,7 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind, cons
 	static struct entry entry;
 	start_entry(&start, &start.plan, frame.fds[3 + start.named], frame.fds, &entry);
 	entry.own_pids = true;
+	entry.notify = 0;
 	entry.spare = kind;
 	entry.scratch = scratch;
 	reaper_main(&entry);
@@ -107,13 +107,14 @@ void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind
 	pid_t pid = clone_reaper(kind->namespaces, &spare->pidfd);
 	if (pid == 0)
 		spare_main(pair[1], kind, &anywhere); /* an empty set changes nothing */
-	fd_done(&pair[1]);
 	if (pid < 0) {
 		fd_done(&pair[0]);
+		fd_done(&pair[1]);
 		return;
 	}
 	spare->pid = pid;
 	spare->socket = pair[0];
+	spare->peer = pair[1];
 	spare->kind = *kind;
 	if (known)
 		push_away(pid, &anywhere);
@@ -128,6 +129,7 @@ void keeper_drop_spare(struct keeper_spare *spare)
 		;
 	fd_done(&spare->pidfd);
 	fd_done(&spare->socket);
+	fd_done(&spare->peer);
 	spare->pid = 0;
 }
 
@@ -147,7 +149,8 @@ bool pool_hand_over(struct keeper_spare *spare, struct run *run, int status, con
 		return false;
 	run->reaper = spare->pid;
 	run->pidfd = TAKE_FD(spare->pidfd);
-	fd_done(&spare->socket);
+	run->ears.notify = TAKE_FD(spare->socket);
+	run->ears.peer = TAKE_FD(spare->peer);
 	spare->pid = 0;
 	return true;
 }

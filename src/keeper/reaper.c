@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -82,13 +84,13 @@ static int command_main(void *argument)
 	_exit(127); /* a step failed; the reaper reads which from our shared memory */
 }
 
-/* vfork in all but name: the command shares our memory until it is executed, so nothing is copied and a failed step is
- * seen here at once. */
+/* vfork in all but name: the command shares our memory and descriptors until it is executed, so nothing is copied, a failed step is
+ * seen here at once, and the listener of its filter is here when we go on. */
 static pid_t start_command(struct entry *entry)
 {
 	static char stack[64 * 1024] __attribute__((aligned(16)));
 	entry->stays = stay_here();
-	pid_t command = clone(command_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, entry);
+	pid_t command = clone(command_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, entry);
 	if (entry->stays)
 		let_go();
 	return command < 0 ? -errno : command;
@@ -151,14 +153,63 @@ static int64_t backstop_ms(const struct plan_limits *limits)
 	return none ? INT64_MAX : at;
 }
 
-static int wait_for_command(const struct entry *entry, pid_t command, const sigset_t *wanted)
+/* ---- waiting ---- */
+/* The numbers of our descriptors once the command runs. */
+enum { STATUS, NOTIFY, LISTENER, SIGNALS };
+
+/* Nothing but what we use stays open here: a copy of an output pipe would keep its reader waiting, and copies of other runs'
+ * descriptors are none of our business. Up to here all of ours have higher numbers. */
+static void keep_ours(struct entry *entry)
+{
+	bool listens = entry->listener >= 0 && entry->notify >= 0;
+	dup3(entry->status, STATUS, O_CLOEXEC);
+	if (listens) {
+		dup3(entry->notify, NOTIFY, O_CLOEXEC);
+		dup3(entry->listener, LISTENER, O_CLOEXEC);
+	}
+	syscall(SYS_close_range, listens ? SIGNALS : NOTIFY, ~0u, 0);
+	entry->status = STATUS;
+	entry->notify = listens ? NOTIFY : -1;
+	entry->listener = listens ? LISTENER : -1;
+}
+
+/* The listener is the keeper's from the first refusal on, and nobody's once everyone who has the filter is gone. */
+static void hand_over(struct entry *entry, bool refused)
+{
+	if (refused)
+		listener_send(entry->notify, entry->listener);
+	for (int fd = NOTIFY; fd <= SIGNALS; fd++)
+		close(fd);
+	entry->listener = entry->notify = -1;
+}
+
+/* One of our signals, or -1 when the time is over. While the listener is here, it is watched, too. */
+static int next_signal(struct entry *entry, const sigset_t *wanted, const struct timespec *patience)
+{
+	struct pollfd both[] = { { .fd = LISTENER, .events = POLLIN }, { .fd = SIGNALS, .events = POLLIN } };
+	while (entry->listener >= 0) {
+		struct signalfd_siginfo signal;
+		int ready = ppoll(both, 2, patience, NULL);
+		if (ready <= 0)
+			return -1;
+		if (both[0].revents)
+			hand_over(entry, both[0].revents & POLLIN);
+		else if (read(SIGNALS, &signal, sizeof signal) == (ssize_t)sizeof signal)
+			return (int)signal.ssi_signo;
+	}
+	return sigtimedwait(wanted, NULL, patience);
+}
+
+static int wait_for_command(struct entry *entry, pid_t command, const sigset_t *wanted)
 {
 	int status = 0;
+	if (entry->listener >= 0 && signalfd(-1, wanted, SFD_CLOEXEC) != SIGNALS)
+		hand_over(entry, true);
 	int64_t backstop = backstop_ms(&entry->plan->limits);
 	while (!reap(command, &status)) {
 		int64_t left = backstop == INT64_MAX ? INT32_MAX : backstop - now_ms();
 		struct timespec patience = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
-		int signal = left <= 0 ? REAPER_KILL_SIGNAL : sigtimedwait(wanted, NULL, &patience);
+		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(entry, wanted, &patience);
 		if (signal == SIGTERM)
 			signal_all(entry, command, SIGTERM);
 		else if (signal == REAPER_KILL_SIGNAL)
@@ -212,13 +263,8 @@ _Noreturn void reaper_main(struct entry *entry)
 		say(entry, (struct report){ .kind = REPORT_FAILED, .op = entry->failed_op, .errnum = entry->failed_errnum });
 		_exit(0);
 	}
-	/* Nothing but the status pipe stays open here: a copy of an output pipe would keep its reader waiting, and copies of
-	 * other runs' descriptors are none of our business. */
-	dup3(entry->status, 0, O_CLOEXEC);
-	entry->status = 0;
-	syscall(SYS_close_range, 1, ~0u, 0);
-
-	say(entry, (struct report){ .kind = REPORT_STARTED });
+	keep_ours(entry);
+	say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
 	int status = wait_for_command(entry, command, &wanted);
 	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status });
 	if (!entry->own_pids)

@@ -23,7 +23,7 @@ enum report_kind { REPORT_STARTED = 1, REPORT_FAILED, REPORT_EXITED };
 struct report {
 	int32_t kind;
 	int32_t op;     /* REPORT_FAILED: index of the op that failed */
-	int32_t errnum; /* REPORT_FAILED */
+	int32_t errnum; /* REPORT_FAILED; REPORT_STARTED: why refusals are not heard of */
 	int32_t wait_status;
 };
 
@@ -35,6 +35,18 @@ struct stream {
 	bool from_watched, to_watched;
 	char *pending; /* what the sink has not taken yet */
 	size_t pending_at, pending_size;
+};
+
+/* What the keeper hears of refused calls through. The reaper sends the listener when the first of them waits for an answer: a run
+ * that is never refused anything wakes nobody. */
+struct denials;
+struct ears {
+	int notify;              /* our end of the socket that the listener comes through, -1: none */
+	int peer;                /* a copy of the other end: else the reaper's end would wake us once more */
+	int listener;            /* -1: nothing was refused yet, or nobody is left */
+	int deaf;                /* errno: why refusals are not heard of; 0: they are */
+	int64_t resume_us;       /* when answers are given again; INT64_MAX: they are */
+	struct denials *denials; /* NULL before the first */
 };
 
 enum run_state { RUN_STARTING, RUN_RUNNING, RUN_ENDING, RUN_KILLED, RUN_DRAINING, RUN_OVER, RUN_STATES };
@@ -50,6 +62,7 @@ struct run {
 	pid_t reaper;
 	int pidfd;
 	int status;
+	struct ears ears;
 	struct stream streams[2];
 	int private_dir; /* locked while the run lives; -1: none */
 	bool own_pids;   /* a pid namespace ends with its reaper */
@@ -101,6 +114,9 @@ void run_describe_failure(struct run *run, const struct report *report);
 struct entry {
 	const struct plan *plan;
 	int status;                        /* our end of the status pipe */
+	int notify;                        /* our end of the socket that the listener goes through, or -1 */
+	int listener;                      /* of the command's filter, or -1 */
+	int deaf;                          /* why there is no listener: errno, 0 while none was asked for */
 	int fds[3 + KEEPER_MAX_NAMED];     /* stdin, stdout, stderr, then the named ones */
 	int targets[3 + KEEPER_MAX_NAMED]; /* the numbers they get in the command */
 	size_t fd_count;
@@ -122,6 +138,10 @@ int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, u
 /* start.c; extra_fds: how many come behind the run's own */
 int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, struct err *e);
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret);
+
+/* listener.c: how the listener gets to the keeper; raw */
+int listener_send(int socket, int listener);
+int listener_take(int socket);
 
 /* reaper.c */
 void reaper_become(void);
@@ -162,6 +182,7 @@ void keeper_say_killing(struct run *run);
 void keeper_say_warning(struct run *run, const struct wire_warning *warning);
 void keeper_say_sample(struct run *run, const struct wire_sample *sample);
 void keeper_say_denial(struct run *run, const struct wire_denial *denial);
+void keeper_say_heard(struct run *run, const struct wire_heard *heard);
 
 /* serve.c: what the others need of the loop */
 void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload);
@@ -169,4 +190,5 @@ bool keeper_has_room_for_news(const struct keeper *k);
 void keeper_say_ended(struct run *run);
 void keeper_hear(struct run *run); /* what its reaper has reported */
 void keeper_kill_strays(struct keeper *keeper);
-int keeper_proc(struct keeper *keeper); /* a descriptor of /proc */
+void keeper_watch_ears(struct run *run, int fd, bool wanted); /* ears.notify or ears.listener */
+int keeper_proc(struct keeper *keeper);                       /* a descriptor of /proc */

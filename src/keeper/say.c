@@ -52,3 +52,12 @@ void keeper_say_denial(struct run *run, const struct wire_denial *denial)
 	wire_put_denial(&w, denial);
 	say_news(run, WIRE_DENIAL, &w);
 }
+
+void keeper_say_heard(struct run *run, const struct wire_heard *heard)
+{
+	struct wire_writer w = { BUF_MAX(64 + heard->counts.size) };
+	wire_put_u64(&w, run->number);
+	wire_put_heard(&w, heard);
+	keeper_say(run->keeper, WIRE_HEARD, &w);
+	buf_done(&w.out);
+}

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <linux/sockios.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/scope.h"
+#include "keeper/denials.h"
 #include "keeper/run.h"
 #include "wire/frame.h"
 
@@ -37,7 +38,17 @@ struct keeper {
 };
 
 /* What an epoll entry is about; the run's slot is in the upper half of its data. */
-enum source { SOURCE_HOST, SOURCE_PIDFD, SOURCE_STATUS, SOURCE_OUT, SOURCE_ERR, SOURCE_SINK_OUT, SOURCE_SINK_ERR };
+enum source {
+	SOURCE_HOST,
+	SOURCE_PIDFD,
+	SOURCE_STATUS,
+	SOURCE_OUT,
+	SOURCE_ERR,
+	SOURCE_SINK_OUT,
+	SOURCE_SINK_ERR,
+	SOURCE_NOTIFY,
+	SOURCE_LISTENER
+};
 
 static uint64_t tag(const struct run *run, enum source source)
 {
@@ -110,10 +121,19 @@ bool keeper_has_room_for_news(const struct keeper *k)
 	return k->listener || (ioctl(k->host, SIOCOUTQ, &queued) == 0 && queued < NEWS_ROOM);
 }
 
+void keeper_watch_ears(struct run *run, int fd, bool wanted)
+{
+	if (wanted)
+		watch(run->keeper, fd, EPOLLIN, tag(run, fd == run->ears.notify ? SOURCE_NOTIFY : SOURCE_LISTENER));
+	else
+		epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
 /* ---- the end of a run ---- */
 static void run_free(struct run *run)
 {
 	struct keeper *k = run->keeper;
+	run_forget_denials(run);
 	for (size_t i = 0; i < run->plan.op_count; i++)
 		if (run->plan.ops[i].kind == OP_PRIVATE_DIR)
 			private_dir_remove(run->plan.ops[i].u.PRIVATE_DIR.path, &run->private_dir);
@@ -144,6 +164,7 @@ void keeper_say_ended(struct run *run)
 		.err = run->err,
 	};
 	struct keeper *k = run->keeper;
+	run_tell_counts(run);
 	struct wire_writer w = { BUF_MAX(8192) };
 	wire_put_ended(&w, &ended);
 	run_free(run);
@@ -199,6 +220,7 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 	}
 	run->keeper = k;
 	run->pidfd = run->status = run->private_dir = -1;
+	run->ears = (struct ears){ .notify = -1, .peer = -1, .listener = -1, .resume_us = INT64_MAX };
 	run->streams[0] = run->streams[1] = (struct stream){ .from = -1, .to = -1 };
 	run->deadline_us = INT64_MAX;
 	struct start start = { 0 };
@@ -220,6 +242,8 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 	/* The reports can wait in their pipe for the end or for the meter's next look: each wake-up costs as much as a fork. */
 	if (run->tell_start)
 		watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
+	if (run->ears.notify >= 0)
+		keeper_watch_ears(run, run->ears.notify, true);
 	watch_stream(run, 0);
 	watch_stream(run, 1);
 }
@@ -277,6 +301,7 @@ void keeper_hear(struct run *run)
 	while (run->status >= 0 && (got = read(run->status, &report, sizeof report)) == (ssize_t)sizeof report) {
 		if (report.kind == REPORT_STARTED) {
 			run->started = true; /* even if a limit was faster than this report */
+			run->ears.deaf = report.errnum;
 			run_event(run, EV_STARTED, KILL_NONE);
 		} else if (report.kind == REPORT_FAILED) {
 			run_describe_failure(run, &report);
@@ -366,6 +391,10 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 		on_gone(run);
 	else if (source == SOURCE_STATUS)
 		keeper_hear(run);
+	else if (source == SOURCE_NOTIFY)
+		run_take_listener(run);
+	else if (source == SOURCE_LISTENER)
+		run_hear(run, event->events & EPOLLIN);
 	else
 		on_output(run, source == SOURCE_ERR || source == SOURCE_SINK_ERR);
 }
@@ -391,6 +420,7 @@ int keeper_wait_ms(const struct keeper *k)
 		if (!run)
 			continue;
 		next = run->deadline_us < next ? run->deadline_us : next;
+		next = run->ears.resume_us < next ? run->ears.resume_us : next;
 		if (is_metered(run) && run->sample_at_us < next)
 			next = run->sample_at_us;
 	}
@@ -407,6 +437,8 @@ static void on_time(struct keeper *k)
 		struct run *run = k->runs[i];
 		if (run && run->sample_at_us <= now && !run->started)
 			keeper_hear(run);
+		if (run && run->ears.resume_us <= now)
+			run_hear_again(run);
 		if (run && is_metered(run) && run->sample_at_us <= now) {
 			enum kill_reason over = run_sample(run, now);
 			if (over != KILL_NONE)

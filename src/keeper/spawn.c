@@ -16,13 +16,14 @@
 /* Everything that a start opens and the keeper does not keep. */
 struct spawning {
 	int status[2];
+	int notify[2];
 	int out[2];
 	int err[2];
 };
 
 static void spawning_done(struct spawning *s)
 {
-	int *all[] = { &s->status[0], &s->status[1], &s->out[0], &s->out[1], &s->err[0], &s->err[1] };
+	int *all[] = { &s->status[0], &s->status[1], &s->notify[0], &s->notify[1], &s->out[0], &s->out[1], &s->err[0], &s->err[1] };
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		fd_done(all[i]);
 }
@@ -91,7 +92,7 @@ int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *s
 	TRY(do_keeper_ops(run, &namespaces, e));
 	run->own_pids = namespaces & CLONE_NEWPID;
 
-	autoclean(spawning_done) struct spawning s = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	autoclean(spawning_done) struct spawning s = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	int opened = open_pipe(s.status);
 	if (opened == 0)
 		opened = open_pipe(s.out);
@@ -112,7 +113,11 @@ int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *s
 		struct entry entry;
 		start_entry(start, &run->plan, s.status[1], inner, &entry);
 		entry.own_pids = run->own_pids;
+		if (plan_has(&run->plan, OP_SECCOMP_HEARD) && wire_pair(s.notify) == 0)
+			entry.notify = s.notify[1];
 		TRY(start_reaper(run, &entry, namespaces, e));
+		run->ears.notify = TAKE_FD(s.notify[0]);
+		run->ears.peer = TAKE_FD(s.notify[1]);
 	}
 	run->status = TAKE_FD(s.status[0]);
 	stream_open(&run->streams[0], TAKE_FD(s.out[0]), fds[1]);

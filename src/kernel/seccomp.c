@@ -11,6 +11,7 @@
 #include "kernel/seccomp_tables.h"
 
 _Static_assert(SECCOMP_WITH_LISTENER == SECCOMP_FILTER_FLAG_NEW_LISTENER, "our name for the kernel's flag");
+_Static_assert(SECCOMP_WAIT_KILLABLE == SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, "our name for the kernel's flag");
 
 #if defined(__x86_64__) && !defined(__ILP32__)
 #define NATIVE SECCOMP_ARCH_X86_64
@@ -94,4 +95,12 @@ int seccomp_syscall_number(const char *name)
 		if (str_equal(rows[i].name, name))
 			return rows[i].number[NATIVE];
 	return -1;
+}
+
+const char *seccomp_syscall_name(int number)
+{
+	for (size_t i = 0; number >= 0 && i < COUNT_OF(rows); i++)
+		if (rows[i].number[NATIVE] == number)
+			return rows[i].name;
+	return NULL;
 }

@@ -55,11 +55,13 @@ int seccomp_patch_program(struct sock_filter *copy, const struct seccomp_program
 
 /* Install for the calling thread; no_new_privs must be set. Makes one system call and nothing else, so it may run between
  * fork and exec. Returns 0, the listener's descriptor (CLOEXEC) with SECCOMP_WITH_LISTENER, or -errno (-EBUSY: somebody above
- * already listens). */
+ * already listens; -EINVAL: a kernel that does not know the flags). */
 #define SECCOMP_WITH_LISTENER (1U << 3) /* SECCOMP_FILTER_FLAG_NEW_LISTENER */
+#define SECCOMP_WAIT_KILLABLE (1U << 5) /* ..._WAIT_KILLABLE_RECV: once heard, only a deadly signal breaks a call off */
 int seccomp_install(const struct sock_filter *insns, size_t count, unsigned flags);
 
-/* The native number of a call, or -1. */
+/* The native number of a call, or -1; the name of a native number, or NULL. */
 int seccomp_syscall_number(const char *name);
+const char *seccomp_syscall_name(int number);
 /* The rows in the order of the table: NULL past the end. */
 const struct seccomp_row *seccomp_row_at(size_t index);

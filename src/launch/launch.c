@@ -380,6 +380,10 @@ static bool read_event(enum wire_type type, struct wire_reader *r, struct launch
 		ret->kind = LAUNCH_DENIAL;
 		wire_get_denial(r, &ret->denial);
 		break;
+	case WIRE_HEARD:
+		ret->kind = LAUNCH_HEARD;
+		wire_get_heard(r, &ret->heard);
+		break;
 	default:
 		return false;
 	}

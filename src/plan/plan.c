@@ -153,9 +153,13 @@ int plan_check(const struct plan *p, struct err *e)
 		wrong = "nothing to execute";
 	if (!wrong && p->op_count > 1 && p->ops[p->op_count - 2].kind == OP_EXEC)
 		wrong = "two commands";
-	if (!wrong && (plan_has(p, OP_LANDLOCK) || plan_has(p, OP_SECCOMP)) && !plan_has(p, OP_NO_NEW_PRIVS))
+	bool filtered = plan_has(p, OP_SECCOMP) || plan_has(p, OP_SECCOMP_HEARD);
+	if (!wrong && (plan_has(p, OP_LANDLOCK) || filtered) && !plan_has(p, OP_NO_NEW_PRIVS))
 		wrong = "restrictions without no_new_privs";
 	if (!wrong && plan_has(p, OP_LANDLOCK) != plan_has(p, OP_LANDLOCK_ENFORCE))
 		wrong = "a Landlock ruleset that is not enforced";
+	for (size_t i = 1; !wrong && i < p->op_count; i++)
+		if (p->ops[i].kind == OP_SECCOMP_HEARD && p->ops[i - 1].kind == OP_SECCOMP_HEARD)
+			wrong = "two filters that are heard of"; /* a tree of processes has one listener */
 	return wrong ? err_set(e, ERR_PROTOCOL, EPROTO, "plan", "not a valid plan: %s", wrong) : 0;
 }

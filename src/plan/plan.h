@@ -72,6 +72,14 @@ struct claim {
 	enum strength strength;
 };
 
+/* What the keeper hears of beside refused system calls. */
+enum plan_trace {
+	PLAN_TRACE_NOTHING,
+	PLAN_TRACE_REFUSED, /* calls with paths and addresses, told where the plan grants them nothing */
+	PLAN_TRACE_USED,    /* and where it does */
+	PLAN_TRACE_COUNT
+};
+
 /* What the keeper supervises. PLAN_UNLIMITED means: not at all. */
 #define PLAN_UNLIMITED INT64_MAX
 struct plan_limits {

@@ -146,6 +146,8 @@ void wire_get_warning(struct wire_reader *r, struct wire_warning *ret)
 void wire_put_denial(struct wire_writer *w, const struct wire_denial *m)
 {
 	wire_put_text(w, m->kind);
+	wire_put_u32(w, m->index);
+	wire_put_u32(w, m->access);
 	wire_put_u32(w, (uint32_t)m->syscall);
 	wire_put_u32(w, (uint32_t)m->errnum);
 	wire_put_u32(w, (uint32_t)m->pid);
@@ -154,6 +156,20 @@ void wire_put_denial(struct wire_writer *w, const struct wire_denial *m)
 		wire_put_u64(w, m->args[i]);
 	wire_put_text(w, m->program);
 	wire_put_text(w, m->path);
+}
+
+void wire_put_heard(struct wire_writer *w, const struct wire_heard *m)
+{
+	wire_put_u32(w, (uint32_t)m->deaf);
+	wire_put_u64(w, m->other);
+	wire_put_blob(w, m->counts);
+}
+
+void wire_get_heard(struct wire_reader *r, struct wire_heard *ret)
+{
+	*ret = (struct wire_heard){ .deaf = (int32_t)wire_get_u32(r), .other = wire_get_u64(r) };
+	ret->counts = wire_get_blob(r);
+	r->bad |= ret->counts.size % sizeof(uint64_t) != 0;
 }
 
 /* A text that fits; one that does not is bad, since nobody of ours would send it. */
@@ -171,6 +187,8 @@ void wire_get_denial(struct wire_reader *r, struct wire_denial *ret)
 {
 	*ret = (struct wire_denial){ 0 };
 	get_fixed(r, ret->kind, sizeof ret->kind);
+	ret->index = wire_get_u32(r);
+	ret->access = wire_get_u32(r);
 	ret->syscall = (int32_t)wire_get_u32(r);
 	ret->errnum = (int32_t)wire_get_u32(r);
 	ret->pid = (int32_t)wire_get_u32(r);

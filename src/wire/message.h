@@ -62,7 +62,9 @@ struct wire_warning {
 
 /* WIRE_DENIAL: facts, no words. */
 struct wire_denial {
-	char kind[16]; /* "syscall", "path", "network" */
+	char kind[16];   /* "syscall", "path", "network" */
+	uint32_t index;  /* which of this run's, from 0: WIRE_HEARD counts by it */
+	uint32_t access; /* "path", "network": enum wire_access */
 	int32_t syscall;
 	int32_t errnum;
 	int32_t pid;
@@ -70,6 +72,13 @@ struct wire_denial {
 	uint64_t args[6];
 	char program[64]; /* bytes that the run chose */
 	char path[512];   /* so are these */
+};
+
+/* WIRE_HEARD, before the end: how often each was refused; the first was told when it happened. */
+struct wire_heard {
+	int32_t deaf;       /* errno: why refused calls were not heard of; 0: they were */
+	uint64_t other;     /* calls of kinds beyond the bound */
+	struct blob counts; /* uint64_t each, by index */
 };
 
 /* START: what the host wants to be told. */
@@ -100,5 +109,7 @@ void wire_put_sample(struct wire_writer *w, const struct wire_sample *m);
 void wire_get_sample(struct wire_reader *r, struct wire_sample *ret);
 void wire_put_warning(struct wire_writer *w, const struct wire_warning *m);
 void wire_get_warning(struct wire_reader *r, struct wire_warning *ret);
+void wire_put_heard(struct wire_writer *w, const struct wire_heard *m);
+void wire_get_heard(struct wire_reader *r, struct wire_heard *ret); /* counts lie in the reader's bytes, not aligned */
 void wire_put_denial(struct wire_writer *w, const struct wire_denial *m);
 void wire_get_denial(struct wire_reader *r, struct wire_denial *ret);

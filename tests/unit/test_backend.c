@@ -123,9 +123,10 @@ static void an_ordinary_user_gets_namespaces_and_every_step(void **state)
 	assert_int_equal(compile(&p, &user_host, &plan, &e), 0);
 	assert_int_equal(find(&plan, OP_NAMESPACES)->u.NAMESPACES.flags, CLONE_NEWUSER | CLONE_NEWPID);
 	assert_int_equal(find(&plan, OP_MAP_SELF)->u.MAP_SELF.inner_uid, 1000);
-	static const enum op_kind always[] = { OP_OWN_MOUNTS,   OP_MOUNT_SCRATCH,    OP_MOUNT_PROC,  OP_MOUNT_SEAL, OP_NEW_KEYRING,
-					       OP_DROP_CAPS,    OP_DIE_WITH_PARENT,  OP_NEW_SESSION, OP_ENTER_DIR,  OP_DESCRIPTORS,
-					       OP_NO_NEW_PRIVS, OP_LANDLOCK_ENFORCE, OP_SECCOMP,     OP_EXEC };
+	static const enum op_kind always[] = { OP_OWN_MOUNTS,    OP_MOUNT_SCRATCH, OP_MOUNT_PROC,      OP_MOUNT_SEAL,
+					       OP_NEW_KEYRING,   OP_DROP_CAPS,     OP_DIE_WITH_PARENT, OP_NEW_SESSION,
+					       OP_ENTER_DIR,     OP_DESCRIPTORS,   OP_NO_NEW_PRIVS,    OP_LANDLOCK_ENFORCE,
+					       OP_SECCOMP_HEARD, OP_EXEC };
 	for (size_t i = 0; i < COUNT_OF(always); i++)
 		assert_non_null(find(&plan, always[i]));
 	assert_null(find(&plan, OP_SET_IDS));

@@ -73,7 +73,8 @@ static void every_cut_is_bad(void **state)
 
 static const struct wire_sample a_sample = { 1, 2, 3, 4, 5, 6, INT64_MAX };
 static const struct wire_warning a_warning = { KILL_CPU, 800, 1000 };
-static const struct wire_denial a_denial = { "syscall", 41, 1, 17, 3, { 1, 2, 3, 4, 5, UINT64_MAX }, "sh", "/etc/sh\303\244dow" };
+static const struct wire_denial a_denial = { "syscall",           3, 2, 41, 1, 17, 3, { 1, 2, 3, 4, 5, UINT64_MAX }, "sh",
+					     "/etc/sh\303\244dow" };
 
 static void put_news(struct wire_writer *w, int which)
 {
@@ -126,7 +127,7 @@ static void a_denial_that_does_not_fit_is_bad(void **state)
 		struct wire_reader r;
 		struct wire_denial denial;
 		wire_put_text(&w, "syscall");
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 5; i++)
 			wire_put_u32(&w, 1);
 		for (int i = 0; i < 7; i++)
 			wire_put_u64(&w, 1);

@@ -11,28 +11,47 @@
 #include "kernel/seccomp.h"
 #include "kernel/seccomp_oci.h"
 
-/* As it was built it is part of the program, and needs no copy. */
+static const enum seccomp_patch network[] = { SECCOMP_PATCH_INET, SECCOMP_PATCH_NETLINK };
+
+static bool is_open(const struct native *n, enum seccomp_patch point)
+{
+	for (size_t i = 0; n->job->policy->allow_network && i < COUNT_OF(network); i++)
+		if (network[i] == point)
+			return true;
+	return false;
+}
+
+static int open_network(struct native *n, struct sock_filter *copy, enum seccomp_builtin which, const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(network); i++) {
+		if (seccomp_patch(copy, which, network[i], SECCOMP_VERDICT_ALLOW) == 0)
+			continue;
+		err_set(n->e, ERR_UNSUPPORTED, 0, "seccomp", "allowNetwork: the filter \"%s\" makes no sockets at all", name);
+		return err_hint(n->e, -ENOTSUP, "use seccompProfile \"default\", or no network");
+	}
+	return 0;
+}
+
+/* The filter, and the same with its refusals told instead of given. */
 static int add_builtin(struct native *n, enum seccomp_builtin which, const char *name)
 {
 	const struct seccomp_program *program = seccomp_builtin(which);
 	size_t size = program->count * sizeof *program->insns;
-	if (!n->job->policy->allow_network)
-		return plan_add(n->plan, PLAN_OP(SECCOMP, name, { program->insns, size }));
 	autoclean(free_done) struct sock_filter *copy = malloc(size);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, program->insns, size);
-	static const enum seccomp_patch network[] = { SECCOMP_PATCH_INET, SECCOMP_PATCH_NETLINK };
-	for (size_t i = 0; i < COUNT_OF(network); i++) {
-		int patched = seccomp_patch(copy, which, network[i], SECCOMP_VERDICT_ALLOW);
-		if (patched < 0) {
-			err_set(n->e, ERR_UNSUPPORTED, 0, "seccomp", "allowNetwork: the filter \"%s\" makes no sockets at all",
-				name);
-			return err_hint(n->e, -ENOTSUP, "use seccompProfile \"default\", or no network");
-		}
+	/* As it was built it is part of the program, and needs no copy. */
+	struct blob plain = { program->insns, size };
+	if (n->job->policy->allow_network) {
+		TRY(open_network(n, copy, which, name));
+		plain.data = plan_bytes(n->plan, copy, size);
 	}
-	struct blob blob = { plan_bytes(n->plan, copy, size), size };
-	return plan_add(n->plan, PLAN_OP(SECCOMP, name, blob));
+	for (enum seccomp_patch point = 0; point < SECCOMP_PATCH_COUNT; point++)
+		if (!is_open(n, point))
+			seccomp_patch(copy, which, point, SECCOMP_VERDICT_NOTIFY); /* a point that it does not have is none */
+	struct blob heard = { plan_bytes(n->plan, copy, size), size };
+	return plan_add(n->plan, PLAN_OP(SECCOMP_HEARD, name, plain, heard, PLAN_TRACE_NOTHING));
 }
 
 static int add_file(struct native *n, const char *path)
@@ -73,5 +92,8 @@ int native_claim_filter(struct native *n)
 	autoclean(buf_done) struct buf names = BUF_MAX(8192);
 	for (size_t i = 0; i < p->seccomp.n; i++)
 		buf_add_format(&names, "%s%s", i ? " " : "", p->seccomp.v[i]);
-	return native_claim(n, FIELD_SECCOMP, plan_text(n->plan, "%s", buf_text(&names)), "seccomp filter", STRENGTH_KERNEL);
+	TRY(native_claim(n, FIELD_SECCOMP, plan_text(n->plan, "%s", buf_text(&names)), "seccomp filter", STRENGTH_KERNEL));
+	/* No clause of a policy, but a promise: the engine takes it back where nobody could listen. */
+	return plan_claim(n->plan, (struct claim){ "denials", "reported", "seccomp user notification, answered by the keeper",
+						   STRENGTH_SUPERVISOR });
 }

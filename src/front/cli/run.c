@@ -136,6 +136,28 @@ static int report_json(const struct run *run, struct err *e)
 	return outcome_exit_status(run_outcome(run));
 }
 
+static void print_line(const char *text)
+{
+	autoclean(buf_done) struct buf line = BUF_MAX(16384);
+	buf_add_text(&line, "cordon: ");
+	print_add_safe(&line, text);
+	buf_add_text(&line, "\n");
+	print_to(STDERR_FILENO, &line);
+}
+
+/* A command that failed may have failed because of these. What libraries merely try explains nothing. */
+static void report_denials(const struct run *run)
+{
+	enum { MOST_LINES = 5 };
+	struct denial_line denial;
+	size_t lines = 0;
+	for (size_t i = 0; run_denial(run, i, &denial); i++)
+		if (!denial.probed && ++lines <= MOST_LINES)
+			print_line(denial.text);
+	if (lines > MOST_LINES)
+		print_line("denied: more than these; --json lists them all");
+}
+
 static int report_text(const struct run *run, struct err *e)
 {
 	const struct outcome *o = run_outcome(run);
@@ -145,13 +167,10 @@ static int report_text(const struct run *run, struct err *e)
 	}
 	char sentence[512];
 	outcome_sentence(run, sentence, sizeof sentence);
-	if (sentence[0]) {
-		autoclean(buf_done) struct buf line = BUF_MAX(4096);
-		buf_add_text(&line, "cordon: ");
-		print_add_safe(&line, sentence);
-		buf_add_text(&line, "\n");
-		print_to(STDERR_FILENO, &line);
-	}
+	if (sentence[0])
+		print_line(sentence);
+	if (outcome_exit_status(o) != 0)
+		report_denials(run);
 	return outcome_exit_status(o);
 }
 

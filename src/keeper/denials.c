@@ -1,0 +1,202 @@
+#include "keeper/denials.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/scope.h"
+#include "keeper/caller.h"
+#include "keeper/run.h"
+#include "kernel/notify.h"
+#include "kernel/path_calls.h"
+
+/* What a run can make up must not fill the keeper: kinds beyond these are counted together. */
+#define MOST_KINDS 128
+/* Answers: this many at once, then so many a second. */
+#define BURST 20000
+#define PER_MS 5
+#define PAUSE_US 10000
+
+struct denials {
+	const struct op *filter; /* of the plan */
+	uint64_t seed;
+	uint64_t keys[MOST_KINDS];
+	uint64_t counts[MOST_KINDS];
+	size_t n;
+	uint64_t other;
+	int64_t tokens, filled_us;
+};
+
+static struct denials *denials_new(const struct plan *plan)
+{
+	struct denials *d = calloc(1, sizeof *d);
+	for (size_t i = 0; d && i < plan->op_count; i++)
+		if (plan->ops[i].kind == OP_SECCOMP_HEARD)
+			d->filter = &plan->ops[i];
+	if (!d || !d->filter) {
+		free(d);
+		return NULL;
+	}
+	d->tokens = BURST;
+	d->filled_us = clock_now_us();
+	if (getrandom(&d->seed, sizeof d->seed, GRND_NONBLOCK) < 0)
+		d->seed = (uint64_t)d->filled_us;
+	return d;
+}
+
+void run_take_listener(struct run *run)
+{
+	struct ears *ears = &run->ears;
+	keeper_watch_ears(run, ears->notify, false); /* there is only one */
+	ears->listener = listener_take(ears->notify);
+	if (ears->listener < 0)
+		return;
+	ears->denials = denials_new(&run->plan);
+	if (!ears->denials) {
+		fd_done(&ears->listener); /* no memory: what is refused gives ENOSYS */
+		return;
+	}
+	notify_hurry(ears->listener);
+	keeper_watch_ears(run, ears->listener, true);
+}
+
+/* ---- kinds ---- */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ (hash >> 29);
+}
+
+static uint64_t kind_of(const struct denials *d, const struct notify_call *call, unsigned looked, int errnum)
+{
+	uint64_t hash = mix(mix(d->seed, (uint64_t)call->number), (uint64_t)errnum);
+	for (unsigned i = 0; i < COUNT_OF(call->args); i++)
+		if (looked & 1U << i)
+			hash = mix(hash, call->args[i]);
+	return hash;
+}
+
+/* Count one more; true if it is the first of its kind, which is then *ret_index. */
+static bool count(struct denials *d, uint64_t key, uint32_t *ret_index)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->keys[i] == key) {
+			d->counts[i]++;
+			return false;
+		}
+	if (d->n == MOST_KINDS) {
+		d->other++;
+		return false;
+	}
+	*ret_index = (uint32_t)d->n;
+	d->keys[d->n] = key;
+	d->counts[d->n++] = 1;
+	return true;
+}
+
+/* ---- telling ---- */
+/* The path that the call named, if it named one; as the caller wrote it. */
+static void describe_path(const struct notify_call *call, char *out, size_t size)
+{
+	struct path_call names[2];
+	char text[4096];
+	if (path_call_find(call->number, names) == 0 || names[0].deed == PATH_CONNECT || names[0].deed == PATH_BIND ||
+	    names[0].deed == PATH_SEND)
+		return;
+	if (caller_text(call->pid, call->args[names[0].path], text, sizeof text) == 0 && strlen(text) < size)
+		memcpy(out, text, strlen(text) + 1);
+}
+
+static void tell(struct run *run, const struct notify_call *call, uint32_t index, int errnum)
+{
+	struct wire_denial denial = { .kind = "syscall", .index = index, .syscall = call->number, .errnum = errnum, .count = 1 };
+	memcpy(denial.args, call->args, sizeof denial.args);
+	denial.pid = caller_process(call->pid);
+	caller_program(call->pid, denial.program, sizeof denial.program);
+	describe_path(call, denial.path, sizeof denial.path);
+	if (!notify_waits(run->ears.listener, call->id)) {
+		denial.pid = call->pid;
+		denial.program[0] = denial.path[0] = '\0'; /* they may be somebody else's */
+	}
+	keeper_say_denial(run, &denial);
+}
+
+/* ---- answering ---- */
+static bool may_answer(struct denials *d)
+{
+	if (d->tokens > 0) {
+		d->tokens--;
+		return true;
+	}
+	int64_t now = clock_now_us();
+	int64_t more = (now - d->filled_us) / 1000 * PER_MS;
+	d->filled_us = now;
+	d->tokens = more < BURST ? more : BURST;
+	return d->tokens > 0;
+}
+
+static void answer(struct run *run, const struct notify_call *call)
+{
+	struct denials *d = run->ears.denials;
+	const struct blob *program = &d->filter->u.SECCOMP_HEARD.program;
+	unsigned looked = 0;
+	uint32_t index;
+	int said = notify_ask_filter(program->data, program->size / sizeof(struct sock_filter), call, &looked);
+	int errnum = said < 0 ? -said : EPERM; /* what the filter lets pass does not come here */
+	if (count(d, kind_of(d, call, looked, errnum), &index))
+		tell(run, call, index, errnum);
+	notify_refuse(run->ears.listener, call->id, errnum);
+}
+
+void run_hear(struct run *run, bool readable)
+{
+	struct ears *ears = &run->ears;
+	struct notify_call call;
+	if (readable && !may_answer(ears->denials)) {
+		ears->resume_us = clock_now_us() + PAUSE_US;
+		keeper_watch_ears(run, ears->listener, false);
+		return;
+	}
+	/* Only when it is readable, else we would wait, and with us every other run. */
+	int heard = readable ? notify_receive(ears->listener, &call) : -EPIPE;
+	if (heard == 0) {
+		answer(run, &call);
+	} else if (heard != -ENOENT && heard != -EINTR) {
+		keeper_watch_ears(run, ears->listener, false);
+		fd_done(&ears->listener);
+	}
+}
+
+void run_hear_again(struct run *run)
+{
+	run->ears.resume_us = INT64_MAX;
+	if (run->ears.listener >= 0)
+		keeper_watch_ears(run, run->ears.listener, true);
+}
+
+/* ---- the end ---- */
+void run_tell_counts(struct run *run)
+{
+	const struct denials *d = run->ears.denials;
+	struct wire_heard heard = { .deaf = run->ears.deaf };
+	if (d) {
+		heard.other = d->other;
+		heard.counts = (struct blob){ d->counts, d->n * sizeof *d->counts };
+	}
+	if (heard.deaf || d)
+		keeper_say_heard(run, &heard);
+}
+
+void run_forget_denials(struct run *run)
+{
+	struct ears *ears = &run->ears;
+	fd_done(&ears->notify);
+	fd_done(&ears->peer);
+	fd_done(&ears->listener);
+	free(ears->denials);
+	ears->denials = NULL;
+}
