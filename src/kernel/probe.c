@@ -205,6 +205,7 @@ void kernel_probe_all(struct kernel_facts *ret)
 	/* A /proc of its own proves the namespaces that it was mounted in. */
 	facts.namespaces = facts.own_proc || works(probe_pid_namespace, &ground);
 	facts.idmapped_mounts = facts.privileged && works(probe_idmapped_mounts, &ground);
+	cgroup_try(&facts.groups);
 	*ret = facts;
 }
 

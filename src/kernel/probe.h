@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/cgroup.h"
+
 struct kernel_facts {
 	uint32_t uid, gid;    /* effective */
 	bool privileged;      /* set_ids and CAP_SYS_ADMIN: root, for our purposes */
@@ -14,6 +16,7 @@ struct kernel_facts {
 	bool namespaces;      /* user (when not privileged), pid and mount namespaces can be had together */
 	bool own_proc;        /* a fresh /proc can be mounted in them */
 	bool idmapped_mounts; /* mounts that show files as another user's */
+	struct cgroup_versions groups; /* quick: unknown, hence none; a run tells what it got */
 };
 
 /* System calls that answer at once; namespaces, own_proc and idmapped_mounts are assumed: a run that then fails to get them

@@ -1,0 +1,495 @@
+#include "kernel/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/scope.h"
+#include "kernel/raw.h"
+
+/* Where a part comes from, the better first: version 2 if it has the controller (NULL: every group of version 2 gives it),
+ * else this controller of version 1. */
+static const struct part_row {
+	const char *v2, *v1;
+} rows[CGROUP_PARTS] = {
+	[CGROUP_MEMORY] = { "memory", "memory" },
+	[CGROUP_PIDS] = { "pids", "pids" },
+	[CGROUP_CPU] = { NULL, "cpuacct" },
+	[CGROUP_END] = { NULL, "freezer" },
+};
+
+/* ---- small files ---- */
+static int read_file(int dir, const char *name, char *out, size_t size)
+{
+	autoclean(raw_close) int fd = RAW(openat, dir, name, O_RDONLY | O_CLOEXEC);
+	TRY(fd);
+	size_t used = 0;
+	for (ssize_t got = 1; got > 0 && used < size - 1; used += (size_t)got) {
+		got = RAW(read, fd, out + used, size - 1 - used);
+		if (got < 0)
+			return (int)got;
+	}
+	out[used] = '\0';
+	return (int)used;
+}
+
+static int write_file(int dir, const char *name, const char *text)
+{
+	autoclean(raw_close) int fd = RAW(openat, dir, name, O_WRONLY | O_CLOEXEC);
+	TRY(fd);
+	int wrote = RAW(write, fd, text, strlen(text));
+	return wrote < 0 ? wrote : 0;
+}
+
+static int write_number(int dir, const char *name, int64_t number, const char *unlimited)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%lld", (long long)number);
+	return write_file(dir, name, number == CGROUP_UNLIMITED ? unlimited : text);
+}
+
+static uint64_t read_number(int dir, const char *name, const char *key)
+{
+	char text[8192];
+	return read_file(dir, name, text, sizeof text) < 0 ? 0 : cgroup_number(text, key);
+}
+
+/* ---- places ---- */
+static int open_place(const char *path)
+{
+	int dir = RAW(openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0 && faccessat(dir, ".", W_OK, AT_EACCESS) < 0)
+		raw_close(&dir);
+	return dir < 0 ? -1 : dir;
+}
+
+static void offer(struct cgroup_places *places, enum cgroup_part part, int version, const char *path)
+{
+	struct cgroup_place *place = &places->part[part];
+	if (place->version >= version)
+		return;
+	int dir = open_place(path);
+	if (dir < 0)
+		return;
+	raw_close(&place->dir);
+	*place = (struct cgroup_place){ version, dir, part };
+}
+
+/* What one mount shows of our own groups. */
+static void look_at_mount(const char *line, const char *groups, struct cgroup_places *places)
+{
+	struct cgroup_mount mount;
+	char place[256], path[512], controllers[256] = "";
+	if (!cgroup_parse_mount(line, &mount))
+		return;
+	if (mount.version == 2 && cgroup_parse_place(groups, NULL, place, sizeof place) && cgroup_join(&mount, place, path, sizeof path)) {
+		autoclean(raw_close) int dir = RAW(openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0)
+			read_file(dir, "cgroup.controllers", controllers, sizeof controllers);
+		for (int i = 0; dir >= 0 && i < CGROUP_PARTS; i++)
+			if (!rows[i].v2 || cgroup_lists(controllers, rows[i].v2))
+				offer(places, (enum cgroup_part)i, 2, path);
+	}
+	for (int i = 0; mount.version == 1 && i < CGROUP_PARTS; i++)
+		if (cgroup_lists(mount.options, rows[i].v1) && cgroup_parse_place(groups, rows[i].v1, place, sizeof place) &&
+		    cgroup_join(&mount, place, path, sizeof path))
+			offer(places, (enum cgroup_part)i, 1, path);
+}
+
+/* Hosts have as many mounts as they like: line by line. One that is longer than the buffer is none of ours. */
+static void look_at_mounts(const char *groups, struct cgroup_places *places)
+{
+	autoclean(raw_close) int fd = RAW(openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	char text[8192];
+	size_t used = 0;
+	for (int got; fd >= 0 && (got = RAW(read, fd, text + used, sizeof text - 1 - used)) > 0;) {
+		used += (size_t)got;
+		text[used] = '\0';
+		char *line = text;
+		for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			look_at_mount(line, groups, places);
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used);
+		if (used == sizeof text - 1)
+			used = 0;
+	}
+}
+
+static void note_shared(struct cgroup_places *places)
+{
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		for (int k = i - 1; k >= 0; k--) {
+			struct stat a, b;
+			if (places->part[i].version && places->part[k].version && fstat(places->part[i].dir, &a) == 0 &&
+			    fstat(places->part[k].dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+				places->part[i].first = k;
+		}
+}
+
+void cgroup_places_find(struct cgroup_places *ret)
+{
+	char groups[4096];
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		ret->part[i] = (struct cgroup_place){ .dir = -1 };
+	if (read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof groups) < 0)
+		return;
+	look_at_mounts(groups, ret);
+	note_shared(ret);
+}
+
+void cgroup_places_done(struct cgroup_places *places)
+{
+	for (int i = 0; i < CGROUP_PARTS; i++) {
+		raw_close(&places->part[i].dir);
+		places->part[i].version = 0;
+	}
+}
+
+bool cgroup_places_any(const struct cgroup_places *places)
+{
+	return places->part[CGROUP_MEMORY].version || places->part[CGROUP_PIDS].version || places->part[CGROUP_CPU].version;
+}
+
+static bool is_first(const struct cgroup_places *places, int part)
+{
+	return places->part[part].version && places->part[part].first == part;
+}
+
+static void strike(struct cgroup_places *places, int part)
+{
+	raw_close(&places->part[part].dir);
+	places->part[part].version = 0;
+	note_shared(places);
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		if (places->part[i].version && places->part[i].first == part)
+			places->part[i].first = i;
+	note_shared(places);
+}
+
+/* ---- making and removing ---- */
+/* In version 2 a controller reaches groups below only where the group above says so; and it may say so only if no process is in
+ * it, or if it is the root. */
+static int enable(int dir, const char *controller)
+{
+	char text[256] = "";
+	read_file(dir, "cgroup.subtree_control", text, sizeof text);
+	if (cgroup_lists(text, controller))
+		return 0;
+	snprintf(text, sizeof text, "+%s", controller);
+	return write_file(dir, "cgroup.subtree_control", text);
+}
+
+static int make_part(const struct cgroup_place *place, int part, const char *name)
+{
+	if (place->version == 2 && rows[part].v2)
+		TRY(enable(place->dir, rows[part].v2));
+	int made = RAW(mkdirat, place->dir, name, 0755);
+	if (made < 0 && (made != -EEXIST || place->first == part)) /* a part with the same directory made it */
+		return made;
+	autoclean(raw_close) int dir = RAW(openat, place->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	TRY(dir);
+	/* Somebody's sweep may have it for a moment; if that removed it, nothing below can be opened any more. */
+	if (place->first == part)
+		TRY(RAW(flock, dir, LOCK_EX));
+	TRY(RAW(faccessat, dir, "cgroup.procs", W_OK));
+	return TAKE_FD(dir);
+}
+
+int cgroup_make(struct cgroup_places *places, const char *name, struct cgroup *ret)
+{
+	struct cgroup group = CGROUP_NONE;
+	snprintf(group.name, sizeof group.name, "%s", name);
+	for (int i = 0; i < CGROUP_PARTS; i++) {
+		const struct cgroup_place *place = &places->part[i];
+		if (!place->version)
+			continue;
+		group.dir[i] = make_part(place, i, name);
+		if (group.dir[i] < 0) {
+			group.dir[i] = -1;
+			if (place->first == i)
+				RAW(unlinkat, place->dir, name, AT_REMOVEDIR);
+			strike(places, i);
+			continue;
+		}
+		group.version[i] = place->version;
+	}
+	*ret = group;
+	if (cgroup_places_any(places))
+		return 0;
+	cgroup_remove(places, ret, 0);
+	return -ENOENT;
+}
+
+static void nap(void)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	nanosleep(&moment, NULL);
+}
+
+static int kill_members(int dir)
+{
+	pid_t pids[256];
+	size_t count = 0;
+	struct cgroup group = CGROUP_NONE;
+	group.dir[CGROUP_PIDS] = dir;
+	TRY(cgroup_members(&group, pids, COUNT_OF(pids), &count));
+	for (size_t i = 0; i < count && i < COUNT_OF(pids); i++)
+		kill(pids[i], SIGKILL);
+	return (int)count;
+}
+
+/* Frozen in version 1 nobody dies, so what may be frozen is thawed. */
+static int remove_dir(int place, const char *name, int dir, int patience_ms)
+{
+	for (int waited = 0;; waited++) {
+		int removed = RAW(unlinkat, place, name, AT_REMOVEDIR);
+		if (removed == 0 || removed == -ENOENT)
+			return 0;
+		if (waited >= patience_ms)
+			return removed;
+		if (write_file(dir, "cgroup.kill", "1") < 0) {
+			kill_members(dir);
+			write_file(dir, "freezer.state", "THAWED");
+		}
+		nap();
+	}
+}
+
+int cgroup_remove(const struct cgroup_places *places, struct cgroup *group, int patience_ms)
+{
+	int result = 0;
+	for (int i = 0; i < CGROUP_PARTS; i++) {
+		if (group->dir[i] >= 0 && is_first(places, i)) {
+			int removed = remove_dir(places->part[i].dir, group->name, group->dir[i], patience_ms);
+			result = removed < 0 ? removed : result;
+		}
+		raw_close(&group->dir[i]);
+		group->version[i] = 0;
+	}
+	return result;
+}
+
+void cgroup_try(struct cgroup_versions *ret)
+{
+	autoclean(cgroup_places_done) struct cgroup_places places;
+	struct cgroup group;
+	char name[32];
+	*ret = (struct cgroup_versions){ 0 };
+	cgroup_places_find(&places);
+	snprintf(name, sizeof name, CGROUP_PREFIX "probe-%d", getpid());
+	if (!cgroup_places_any(&places) || cgroup_make(&places, name, &group) < 0)
+		return;
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		ret->part[i] = group.version[i];
+	cgroup_remove(&places, &group, 100);
+}
+
+static void sweep_one(int place, const char *name)
+{
+	autoclean(raw_close) int dir = RAW(openat, place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir >= 0 && RAW(flock, dir, LOCK_EX | LOCK_NB) == 0)
+		remove_dir(place, name, dir, 100);
+}
+
+static void sweep_place(int place)
+{
+	autoclean(raw_close) int dir = RAW(openat, place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_Alignas(struct dirent64) char entries[4096];
+	for (int got; dir >= 0 && (got = RAW(getdents64, dir, entries, sizeof entries)) > 0;)
+		for (int at = 0; at < got;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+			at += entry->d_reclen;
+			if (entry->d_type == DT_DIR && strncmp(entry->d_name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)) == 0)
+				sweep_one(place, entry->d_name);
+		}
+}
+
+void cgroup_sweep(const struct cgroup_places *places)
+{
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		if (is_first(places, i))
+			sweep_place(places->part[i].dir);
+}
+
+/* ---- limits ---- */
+static int limit_memory_v1(int dir, int64_t bytes)
+{
+	/* The limit with swap is never the lower one: which comes first depends on the way. */
+	int limited = write_number(dir, "memory.limit_in_bytes", bytes, "-1");
+	int both = write_number(dir, "memory.memsw.limit_in_bytes", bytes, "-1");
+	if (limited < 0)
+		limited = write_number(dir, "memory.limit_in_bytes", bytes, "-1");
+	/* A kernel that keeps no account of swap can still be told not to use any. */
+	if (both == -ENOENT)
+		both = write_number(dir, "memory.swappiness", 0, "0");
+	return limited < 0 ? limited : both;
+}
+
+int cgroup_limit_memory(const struct cgroup *group, int64_t bytes)
+{
+	int dir = group->dir[CGROUP_MEMORY];
+	if (group->version[CGROUP_MEMORY] == 1)
+		return limit_memory_v1(dir, bytes);
+	if (group->version[CGROUP_MEMORY] != 2)
+		return -ENOENT;
+	int swap = write_number(dir, "memory.swap.max", bytes == CGROUP_UNLIMITED ? bytes : 0, "max");
+	if (swap < 0 && swap != -ENOENT) /* a kernel without swap */
+		return swap;
+	write_number(dir, "memory.oom.group", 1, "1");
+	return write_number(dir, "memory.max", bytes, "max");
+}
+
+int cgroup_limit_tasks(const struct cgroup *group, int64_t tasks)
+{
+	return group->version[CGROUP_PIDS] ? write_number(group->dir[CGROUP_PIDS], "pids.max", tasks, "max") : -ENOENT;
+}
+
+/* ---- members ---- */
+/* The end first: in a frozen group whoever comes stops, and makes no more members. */
+int cgroup_add(const struct cgroup *group, pid_t pid)
+{
+	char text[16];
+	snprintf(text, sizeof text, "%d", pid);
+	for (int i = CGROUP_PARTS - 1; i >= 0; i--)
+		if (group->dir[i] >= 0)
+			TRY(write_file(group->dir[i], "cgroup.procs", text));
+	return 0;
+}
+
+int cgroup_put_back(const struct cgroup_places *places, pid_t pid)
+{
+	char text[16];
+	snprintf(text, sizeof text, "%d", pid);
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		if (is_first(places, i))
+			TRY(write_file(places->part[i].dir, "cgroup.procs", text));
+	return 0;
+}
+
+int cgroup_any_place(const struct cgroup_places *places)
+{
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		if (places->part[i].version)
+			return places->part[i].dir;
+	return -1;
+}
+
+/* To where we are already: the kernel takes its time all the same. */
+int cgroup_warm(int place)
+{
+	return write_file(place, "cgroup.procs", "0");
+}
+
+static int any_dir(const struct cgroup *group)
+{
+	for (int i = CGROUP_PARTS - 1; i >= 0; i--)
+		if (group->dir[i] >= 0)
+			return group->dir[i];
+	return -1;
+}
+
+int cgroup_members(const struct cgroup *group, pid_t *out, size_t room, size_t *ret_count)
+{
+	autoclean(raw_close) int fd = RAW(openat, any_dir(group), "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	TRY(fd);
+	char chunk[4096];
+	size_t count = 0;
+	pid_t number = 0;
+	for (int got; (got = RAW(read, fd, chunk, sizeof chunk)) > 0;)
+		for (int i = 0; i < got; i++) {
+			if (chunk[i] >= '0' && chunk[i] <= '9') {
+				number = number * 10 + (chunk[i] - '0');
+				continue;
+			}
+			if (number > 0 && count < room)
+				out[count] = number;
+			count += number > 0;
+			number = 0;
+		}
+	*ret_count = count;
+	return 0;
+}
+
+int cgroup_freeze(const struct cgroup *group, bool frozen)
+{
+	int dir = group->dir[CGROUP_END];
+	if (group->version[CGROUP_END] == 2)
+		return write_file(dir, "cgroup.freeze", frozen ? "1" : "0");
+	return group->version[CGROUP_END] ? write_file(dir, "freezer.state", frozen ? "FROZEN" : "THAWED") : -ENOENT;
+}
+
+/* Where the kernel cannot do it at once: frozen, nobody makes new members while the rest is killed. */
+int cgroup_kill(const struct cgroup *group)
+{
+	if (group->version[CGROUP_END] == 2 && write_file(group->dir[CGROUP_END], "cgroup.kill", "1") == 0)
+		return 0;
+	int dir = any_dir(group);
+	int count = 1;
+	for (int round = 0; count > 0 && round < 100; round++) {
+		cgroup_freeze(group, true);
+		count = kill_members(dir);
+		cgroup_freeze(group, false);
+		if (count > 0)
+			nap();
+	}
+	return count > 0 ? -EBUSY : count;
+}
+
+/* ---- what it used ---- */
+static void read_memory(const struct cgroup *group, struct cgroup_usage *ret)
+{
+	bool v1 = group->version[CGROUP_MEMORY] == 1;
+	int dir = group->dir[CGROUP_MEMORY];
+	char stat[8192];
+	if (!group->version[CGROUP_MEMORY] || read_file(dir, "memory.stat", stat, sizeof stat) < 0)
+		return;
+	uint64_t swap = v1 ? cgroup_number(stat, "swap") : read_number(dir, "memory.swap.current", "");
+	ret->memory_bytes = cgroup_number(stat, v1 ? "rss" : "anon") + cgroup_number(stat, "shmem") + swap;
+	ret->oom_kills = v1 ? read_number(dir, "memory.oom_control", "oom_kill") : read_number(dir, "memory.events", "oom_kill");
+	/* The highest that was charged, without what is charged besides now; meaningless once something had to be given back. */
+	uint64_t failed = v1 ? read_number(dir, "memory.failcnt", "") : read_number(dir, "memory.events", "max");
+	uint64_t peak = read_number(dir, v1 ? "memory.max_usage_in_bytes" : "memory.peak", "");
+	uint64_t now = read_number(dir, v1 ? "memory.usage_in_bytes" : "memory.current", "");
+	uint64_t besides = now > ret->memory_bytes ? now - ret->memory_bytes : 0;
+	if (failed == 0 && peak > besides)
+		ret->peak_bytes = peak - besides;
+}
+
+void cgroup_usage(const struct cgroup *group, struct cgroup_usage *ret)
+{
+	*ret = (struct cgroup_usage){ 0 };
+	read_memory(group, ret);
+	if (group->version[CGROUP_CPU] == 2)
+		ret->cpu_us = read_number(group->dir[CGROUP_CPU], "cpu.stat", "usage_usec");
+	else if (group->version[CGROUP_CPU] == 1)
+		ret->cpu_us = read_number(group->dir[CGROUP_CPU], "cpuacct.usage", "") / 1000;
+	if (group->version[CGROUP_PIDS])
+		ret->tasks = read_number(group->dir[CGROUP_PIDS], "pids.current", "");
+}
+
+/* Version 1: an eventfd, and "its number, the number of the file, nothing else" written to the group. */
+int cgroup_watch_memory(const struct cgroup *group)
+{
+	int dir = group->dir[CGROUP_MEMORY];
+	if (group->version[CGROUP_MEMORY] == 2)
+		return RAW(openat, dir, "memory.events", O_RDONLY | O_CLOEXEC);
+	if (group->version[CGROUP_MEMORY] != 1)
+		return -ENOENT;
+	autoclean(raw_close) int control = RAW(openat, dir, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+	TRY(control);
+	autoclean(raw_close) int event = RAW(eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	TRY(event);
+	char text[32];
+	snprintf(text, sizeof text, "%d %d", event, control);
+	TRY(write_file(dir, "cgroup.event_control", text));
+	return TAKE_FD(event);
+}

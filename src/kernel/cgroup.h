@@ -1,0 +1,106 @@
+/* Control groups, version 1, version 2, and hosts that have both: limits for a run as a whole, held by the kernel.
+ *
+ * A group has four parts, each in whatever hierarchy gives it: memory, pids, the CPU account, and the end (freeze and kill).
+ * With version 2 they are one directory; a hybrid host has the limits in version 1 and the rest in version 2. Groups are made
+ * below the group that we are in, nowhere else, and are locked (flock) while their owner lives: one that nobody holds belongs
+ * to an owner that was killed.
+ *
+ * No allocation; results are ≥ 0 or -errno. Steps of use: cgroup_places_find, cgroup_make, cgroup_limit, cgroup_add for each
+ * member, cgroup_usage as often as wanted, cgroup_remove when it is empty. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum cgroup_part { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_END, CGROUP_PARTS };
+
+#define CGROUP_PREFIX "cordon-"
+#define CGROUP_UNLIMITED INT64_MAX
+
+/* Our own group in the hierarchy that gives a part. */
+struct cgroup_place {
+	int version; /* 0: nobody gives it */
+	int dir;
+	int first; /* the first part with the same directory: groups there are made once */
+};
+
+struct cgroup_places {
+	struct cgroup_place part[CGROUP_PARTS];
+};
+
+/* Looks where groups could be made; nothing is tried or changed. A part whose directory we may not write to is not given. */
+void cgroup_places_find(struct cgroup_places *ret);
+void cgroup_places_done(struct cgroup_places *places);
+bool cgroup_places_any(const struct cgroup_places *places); /* of the limits and the account; an end alone is not worth it */
+
+struct cgroup {
+	char name[48];
+	int version[CGROUP_PARTS]; /* 0: it has no such part */
+	int dir[CGROUP_PARTS];
+};
+#define CGROUP_NONE ((struct cgroup){ .dir = { -1, -1, -1, -1 } })
+
+/* Makes and locks a group. Parts that cannot be had after all are struck from `places`; -ENOENT when none is left. */
+int cgroup_make(struct cgroup_places *places, const char *name, struct cgroup *ret);
+/* Which version gives each part here, found by making a group; 0: none does. */
+struct cgroup_versions {
+	int part[CGROUP_PARTS];
+};
+void cgroup_try(struct cgroup_versions *ret);
+
+/* Ends whoever is in it, and removes it. -EBUSY: it did not get empty within `patience_ms`. */
+int cgroup_remove(const struct cgroup_places *places, struct cgroup *group, int patience_ms);
+/* Removes what killed owners left, and ends whoever is in it. */
+void cgroup_sweep(const struct cgroup_places *places);
+
+/* Memory with swap, and tasks: processes and threads. */
+int cgroup_limit_memory(const struct cgroup *group, int64_t bytes);
+int cgroup_limit_tasks(const struct cgroup *group, int64_t tasks);
+
+/* Moves a process with all its threads; -ESRCH when it is gone. The first move for a while takes the kernel some
+ * milliseconds (it waits for every processor once); cgroup_warm() takes them without moving anybody. */
+int cgroup_add(const struct cgroup *group, pid_t pid);
+int cgroup_put_back(const struct cgroup_places *places, pid_t pid);
+int cgroup_warm(int place);
+int cgroup_any_place(const struct cgroup_places *places); /* a directory for it, borrowed */
+
+/* Who is in it, in no order; more than `room` are counted, but not told. */
+int cgroup_members(const struct cgroup *group, pid_t *out, size_t room, size_t *ret_count);
+int cgroup_freeze(const struct cgroup *group, bool frozen);
+int cgroup_kill(const struct cgroup *group);
+
+struct cgroup_usage {
+	uint64_t cpu_us;
+	uint64_t memory_bytes; /* held by processes: anonymous, shared and swapped, mapped or not; file cache does not count */
+	uint64_t peak_bytes;   /* the highest of that, if it can be told; else 0 */
+	uint64_t tasks;
+	uint64_t oom_kills;
+};
+
+/* What parts are missing stays 0. */
+void cgroup_usage(const struct cgroup *group, struct cgroup_usage *ret);
+
+/* A descriptor that tells when the group runs out of memory: EPOLLIN for version 1, EPOLLPRI for version 2, where
+ * cgroup_usage() then says whether it did. */
+int cgroup_watch_memory(const struct cgroup *group);
+
+/* ---- what is read, as text; for the above and its tests ---- */
+struct cgroup_mount {
+	int version;
+	char root[256];  /* which group the mount shows */
+	char where[256]; /* and at which path */
+	char options[256];
+};
+
+/* A line of /proc/self/mountinfo; false when it is no mount of control groups, or makes no sense. */
+bool cgroup_parse_mount(const char *line, struct cgroup_mount *ret);
+/* Our place by /proc/self/cgroup: of a controller of version 1, or of version 2 (NULL). */
+bool cgroup_parse_place(const char *text, const char *controller, char *out, size_t size);
+/* The directory of that place under the mount; false when the mount does not show it. */
+bool cgroup_join(const struct cgroup_mount *mount, const char *place, char *out, size_t size);
+/* Is the word in a list with commas or spaces? */
+bool cgroup_lists(const char *list, const char *word);
+/* The number behind a key at the start of a line: "oom_kill 3". 0 when there is none. */
+uint64_t cgroup_number(const char *text, const char *key);
