@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/path.h"
@@ -29,6 +30,15 @@ struct backend_job {
 
 /* Choose by the policy's level, compile, check. */
 int backend_compile(const struct backend_job *job, struct plan *ret, struct err *e);
+
+/* Which limits a control group holds, by its version (0: none does), and from which moment on. */
+struct backend_held {
+	uint32_t memory, cpu, processes;
+	int64_t from_ms; /* 0: from the start */
+};
+
+/* Correct what the plan claims by what really held. */
+int backend_amend(struct plan *plan, const struct backend_held *held);
 
 /* What runs at process level will want ready on such a host; false: nothing. */
 bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret);

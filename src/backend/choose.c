@@ -29,6 +29,11 @@ bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret)
 	return native_spare(facts, ret);
 }
 
+int backend_amend(struct plan *plan, const struct backend_held *held)
+{
+	return native_amend_limits(plan, held);
+}
+
 int backend_compile(const struct backend_job *job, struct plan *ret, struct err *e)
 {
 	const struct backend *refused = NULL;

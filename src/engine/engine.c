@@ -306,10 +306,20 @@ static bool try_again(struct engine *engine, struct run *run)
 	return false;
 }
 
+/* Whether the run lived to be taken into a control group is known only now. Without memory the weaker words stay. */
+static void amend(struct run *run)
+{
+	const struct wire_held *held = &launch_outcome(run->launch)->held;
+	struct backend_held real = { held->memory, held->cpu, held->processes, held->from_us / 1000 };
+	if (held->from_us)
+		backend_amend(&run->decision.plan, &real);
+}
+
 static void advance(struct engine *engine, struct run *run)
 {
 	if (run->over || !run->launch || !launch_outcome(run->launch) || try_again(engine, run))
 		return;
+	amend(run);
 	conclude(run);
 }
 

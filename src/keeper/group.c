@@ -10,17 +10,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/scope.h"
 #include "keeper/run.h"
 
-/* After a move the kernel expects more of them for about this long, and takes them at once. */
-#define WARM_US 20000
 /* A run that is younger is not worth it. */
 #define ATTACH_US 15000
 #define MOST_ROUNDS 64
 #define MOST_MEMBERS 16384
 #define REMOVE_MS 500
+#define LEAST_BYTES 65536
+#define MUCH_SHARE 32 /* of the limit */
+#define OVER_SHARE 16
 
 /* ---- the warmer ---- */
 static _Noreturn void warm_main(int place)
@@ -33,17 +35,20 @@ static _Noreturn void warm_main(int place)
 	_exit(0);
 }
 
-static void start_warmer(struct groups *groups)
+static void start_warmer(struct groups *groups, struct keeper *keeper)
 {
 	if (groups->warmer > 0)
 		return;
 	pid_t pid = clone_reaper(0, &groups->warmer_fd);
 	if (pid == 0)
 		warm_main(cgroup_any_place(&groups->places));
-	groups->warmer = pid > 0 ? pid : 0;
+	if (pid < 0)
+		return;
+	groups->warmer = pid;
+	keeper_watch_group(keeper, NULL, groups->warmer_fd);
 }
 
-void groups_reap_warmer(struct groups *groups)
+static void reap_warmer(struct groups *groups)
 {
 	if (groups->warmer <= 0)
 		return;
@@ -56,7 +61,7 @@ void groups_done(struct groups *groups)
 {
 	if (groups->warmer > 0)
 		kill(groups->warmer, SIGKILL);
-	groups_reap_warmer(groups);
+	reap_warmer(groups);
 	if (groups->state == GROUPS_SOME)
 		cgroup_places_done(&groups->places);
 	groups->state = GROUPS_UNKNOWN;
@@ -81,13 +86,28 @@ static bool is_limited(const struct plan_limits *limits)
 	return limits->memory_bytes != PLAN_UNLIMITED || limits->cpu_ms != PLAN_UNLIMITED || limits->processes != PLAN_UNLIMITED;
 }
 
-void group_look(struct groups *groups, struct run *run, int64_t now_us)
+void group_want(struct groups *groups, struct run *run, int64_t now_us)
 {
-	if (run->group.wanted || run->group.made || !run->started || now_us - run->started_us < ATTACH_US ||
-	    (run->own_pids && !is_limited(&run->plan.limits)) || !find_places(groups))
+	struct group *group = &run->group;
+	if (group->tried || !run->started || now_us - run->started_us < ATTACH_US)
 		return;
-	run->group.wanted = true;
-	start_warmer(groups);
+	group->tried = true;
+	if ((run->own_pids && !is_limited(&run->plan.limits)) || !find_places(groups))
+		return;
+	group->waits = true;
+	group->next = groups->waiting;
+	groups->waiting = run;
+	start_warmer(groups, run->keeper);
+}
+
+static void wait_no_more(struct groups *groups, struct run *run)
+{
+	struct run **at = &groups->waiting;
+	while (*at && *at != run)
+		at = &(*at)->group.next;
+	if (*at)
+		*at = run->group.next;
+	run->group.waits = false;
 }
 
 /* ---- taking a run in ---- */
@@ -139,142 +159,147 @@ static int gather(const struct run *run, const struct cgroup *group, const struc
 	return -EAGAIN;
 }
 
-/* Its share of the memory that it holds, with what was swapped out; pages that several hold count once in all. */
-static int64_t memory_of(pid_t pid)
+/* What the tree holds now, as exactly as can be told. Shared memory that nobody maps was found by the meter. */
+static int64_t memory_of_tree(const struct run *run, int proc)
 {
-	char path[40], text[4096];
-	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
-	autoclean(fd_done) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (got <= 0)
-		return 0;
-	text[got] = '\0';
-	static const char *const keys[] = { "Pss_Anon:", "Pss_Shmem:", "SwapPss:" };
-	int64_t sum = 0;
-	for (size_t i = 0; i < COUNT_OF(keys); i++) {
-		const char *at = strstr(text, keys[i]);
-		sum += at ? strtoll(at + strlen(keys[i]), NULL, 10) * 1024 : 0;
-	}
-	return sum;
+	struct proc_memory exact = tree_shared_memory(&run->meter.tree, proc);
+	uint64_t shared = exact.shared > run->meter.shm_objects ? exact.shared : run->meter.shm_objects;
+	return (int64_t)(exact.anon + exact.swapped + shared);
 }
 
-static int64_t memory_of_members(const struct cgroup *group)
-{
-	pid_t pids[1024];
-	size_t count = 0;
-	int64_t sum = 0;
-	cgroup_members(group, pids, COUNT_OF(pids), &count);
-	for (size_t i = 0; i < count && i < COUNT_OF(pids); i++)
-		sum += memory_of(pids[i]);
-	return sum;
-}
-
-/* What the group may still use: the limit without what is charged elsewhere. */
+/* What the group may still use is the limit without what is charged elsewhere. But memory from before that is given back
+ * leaves no trace in the group: if it is much, the kernel tells when the rest is used up, the tree is looked at again, and the
+ * kernel's own end comes a sixteenth later. */
 static int set_memory(struct run *run, int64_t outside)
 {
+	struct group *group = &run->group;
 	int64_t most = run->plan.limits.memory_bytes;
-	run->group.outside_bytes = outside;
-	if (most == PLAN_UNLIMITED || !run->group.is.version[CGROUP_MEMORY])
+	group->outside_bytes = outside;
+	if (most == PLAN_UNLIMITED || !group->is.version[CGROUP_MEMORY])
 		return 0;
-	int64_t left = most - outside < 4096 ? 4096 : most - outside;
-	TRY(cgroup_limit_memory(&run->group.is, left));
-	run->group.limit_bytes = left;
+	bool much = outside > most / MUCH_SHARE;
+	group->soft_bytes = most - outside < LEAST_BYTES ? LEAST_BYTES : most - outside;
+	int64_t hard = group->soft_bytes + (much ? most / OVER_SHARE : 0);
+	TRY(cgroup_limit_memory(&group->is, hard > most ? most : hard));
+	fd_done(&group->soft_fd);
+	TRY(cgroup_watch_usage(&group->is, much ? group->soft_bytes : CGROUP_UNLIMITED, &group->soft_fd));
+	if (group->soft_fd >= 0)
+		keeper_watch_group(run->keeper, run, group->soft_fd);
 	return 0;
 }
 
-static int set_limits(struct run *run)
+static int set_limits(struct run *run, int64_t now_us)
 {
 	struct group *group = &run->group;
 	struct cgroup_usage used;
-	struct proc_tree_usage tree = { 0 };
-	TRY(set_memory(run, memory_of_members(&group->is)));
+	struct tree_usage tree;
+	int proc = keeper_proc(run->keeper);
+	TRY(proc);
+	TRY(tree_look(&run->meter.tree, proc, &tree));
+	meter_memory(run, &tree, proc, now_us);
+	TRY(set_memory(run, memory_of_tree(run, proc)));
 	int64_t processes = run->plan.limits.processes;
 	if (processes != PLAN_UNLIMITED && group->is.version[CGROUP_PIDS])
 		TRY(cgroup_limit_tasks(&group->is, plan_task_limit(processes) - 1)); /* the reaper is not in it */
 	cgroup_usage(&group->is, &used);
-	proc_tree_usage(run->reaper, true, &run->seen, &tree);
-	int64_t before = (int64_t)(tree.cpu_us > used.cpu_us ? tree.cpu_us - used.cpu_us : 0);
-	group->cpu_before_us = before;
+	group->cpu_before_us = (int64_t)(tree.cpu_us > used.cpu_us ? tree.cpu_us - used.cpu_us : 0);
 	return 0;
 }
 
-int group_attach(struct groups *groups, struct run *run, int64_t now_us)
+/* -EAGAIN: it makes new members faster than they can be moved. */
+static int attach(struct groups *groups, struct run *run)
 {
 	struct group *group = &run->group;
 	char name[48];
-	group->wanted = false;
 	snprintf(name, sizeof name, CGROUP_PREFIX "%.32s", run->plan.id);
-	int result = cgroup_make(&groups->places, name, &group->is);
-	if (result < 0)
-		return result;
+	TRY(cgroup_make(&groups->places, name, &group->is));
 	group->made = true;
+	int64_t now_us = clock_now_us();
 	cgroup_freeze(&group->is, true);
-	result = gather(run, &group->is, &groups->places);
+	int result = gather(run, &group->is, &groups->places);
 	if (result == 0)
-		result = set_limits(run);
-	group->memory_fd = result < 0 ? -1 : cgroup_watch_memory(&group->is);
+		result = set_limits(run, now_us);
 	cgroup_freeze(&group->is, false);
-	if (result == 0)
-		group->from_us = now_us - run->started_us;
-	return result;
+	TRY(result);
+	group->memory_fd = cgroup_watch_memory(&group->is);
+	if (group->memory_fd >= 0)
+		keeper_watch_group(run->keeper, run, group->memory_fd);
+	group->from_us = now_us - run->started_us;
+	return 0;
+}
+
+void groups_on_warm(struct groups *groups)
+{
+	reap_warmer(groups);
+	while (groups->waiting) {
+		struct run *run = groups->waiting;
+		wait_no_more(groups, run);
+		if (run->state <= RUN_RUNNING && attach(groups, run) == -EAGAIN)
+			run_event(run, EV_LIMIT, KILL_PROCESSES);
+	}
 }
 
 /* ---- while it runs ---- */
 /* Memory from before may have been given back since: then the group may have more. Looked at only where it matters. */
-static void relax(struct run *run, uint64_t inside)
+static void relax(struct run *run, int64_t inside)
 {
 	struct group *group = &run->group;
 	int64_t most = run->plan.limits.memory_bytes;
-	if (most == PLAN_UNLIMITED || group->outside_bytes < most / 32 || (int64_t)inside < group->limit_bytes / 2)
+	if (most == PLAN_UNLIMITED || group->outside_bytes <= most / MUCH_SHARE || inside < group->soft_bytes / 2)
 		return;
-	int64_t outside = memory_of_members(&group->is) - (int64_t)inside;
+	int64_t outside = memory_of_tree(run, keeper_proc(run->keeper)) - inside;
 	outside = outside < 0 ? 0 : outside;
 	if (outside < group->outside_bytes)
 		set_memory(run, outside);
 }
 
-unsigned group_usage(struct run *run, struct proc_tree_usage *usage)
+void group_correct(struct run *run, struct tree_usage *tree, int64_t *memory)
 {
 	struct group *group = &run->group;
 	struct cgroup_usage used;
-	unsigned knows = 0;
-	size_t count = 0;
 	if (!group->from_us)
-		return 0;
+		return;
 	cgroup_usage(&group->is, &used);
 	if (group->is.version[CGROUP_MEMORY]) {
-		relax(run, used.memory_bytes);
-		usage->memory_bytes = used.memory_bytes + (uint64_t)group->outside_bytes;
+		relax(run, (int64_t)used.memory_bytes);
+		*memory = (int64_t)used.memory_bytes + group->outside_bytes;
 		int64_t peak = (int64_t)used.peak_bytes + group->outside_bytes;
 		if (used.peak_bytes && peak > run->usage.peak_memory_bytes)
 			run->usage.peak_memory_bytes = peak;
-		knows |= GROUP_KNOWS_MEMORY;
 	}
-	if (group->is.version[CGROUP_CPU]) {
-		usage->cpu_us = used.cpu_us + (uint64_t)group->cpu_before_us;
-		knows |= GROUP_KNOWS_CPU;
-	}
-	if (group->is.version[CGROUP_PIDS] && cgroup_members(&group->is, NULL, 0, &count) == 0) {
-		usage->processes = (uint32_t)count + 1; /* the reaper */
-		usage->threads = (uint32_t)used.tasks + 1;
-		knows |= GROUP_KNOWS_PROCESSES;
-	}
-	return knows;
+	if (group->is.version[CGROUP_CPU])
+		tree->cpu_us = used.cpu_us + (uint64_t)group->cpu_before_us;
+}
+
+static bool told(int fd)
+{
+	uint64_t count = 0;
+	return fd >= 0 && read(fd, &count, sizeof count) == (ssize_t)sizeof count && count > 0;
+}
+
+/* The rest is used up: is it, still? */
+static bool used_up(struct run *run)
+{
+	struct tree_usage tree = { 0 };
+	int64_t memory = 0;
+	int proc = keeper_proc(run->keeper);
+	if (proc >= 0)
+		tree_look(&run->meter.tree, proc, &tree);
+	group_correct(run, &tree, &memory);
+	return memory >= run->plan.limits.memory_bytes - run->plan.limits.memory_bytes / 256;
 }
 
 bool group_ran_out(struct run *run)
 {
 	struct group *group = &run->group;
-	uint64_t told;
+	struct cgroup_usage used;
 	if (group->memory_fd < 0 || group->ran_out)
 		return group->ran_out;
-	struct cgroup_usage used;
-	if (group->is.version[CGROUP_MEMORY] == 1) {
-		group->ran_out = read(group->memory_fd, &told, sizeof told) == (ssize_t)sizeof told && told > 0;
-	} else {
-		cgroup_usage(&group->is, &used);
-		group->ran_out = used.oom_kills > 0;
-	}
+	bool v1 = group->is.version[CGROUP_MEMORY] == 1;
+	cgroup_usage(&group->is, &used);
+	group->ran_out = used.oom_kills > 0 || (v1 && told(group->memory_fd));
+	if (!group->ran_out && run->state <= RUN_RUNNING && (v1 ? told(group->soft_fd) : group->outside_bytes > 0))
+		group->ran_out = used_up(run);
 	return group->ran_out;
 }
 
@@ -285,27 +310,33 @@ void group_kill(struct run *run)
 }
 
 /* ---- the end ---- */
-void group_finish(struct run *run)
+static void note_held(struct run *run)
 {
-	struct group *group = &run->group;
-	struct proc_tree_usage last = { 0 };
-	unsigned knows = group_usage(run, &last);
-	if ((knows & GROUP_KNOWS_CPU) && (int64_t)last.cpu_us > run->usage.cpu_us)
-		run->usage.cpu_us = (int64_t)last.cpu_us;
-	if (!group->from_us)
-		return;
-	run->held = (struct wire_held){ .from_us = group->from_us };
-	if (run->plan.limits.memory_bytes != PLAN_UNLIMITED)
-		run->held.memory = (uint32_t)group->is.version[CGROUP_MEMORY];
-	if (run->plan.limits.processes != PLAN_UNLIMITED)
-		run->held.processes = (uint32_t)group->is.version[CGROUP_PIDS];
-	run->held.cpu = (uint32_t)group->is.version[CGROUP_CPU];
+	const struct group *group = &run->group;
+	const struct plan_limits *limits = &run->plan.limits;
+	run->held = (struct wire_held){
+		.from_us = group->from_us,
+		.memory = limits->memory_bytes == PLAN_UNLIMITED ? 0 : (uint32_t)group->is.version[CGROUP_MEMORY],
+		.processes = limits->processes == PLAN_UNLIMITED ? 0 : (uint32_t)group->is.version[CGROUP_PIDS],
+		.cpu = limits->cpu_ms == PLAN_UNLIMITED ? 0 : (uint32_t)group->is.version[CGROUP_CPU],
+	};
 }
 
-void group_remove(struct groups *groups, struct run *run)
+void group_finish(struct groups *groups, struct run *run)
 {
-	fd_done(&run->group.memory_fd);
-	if (run->group.made)
-		cgroup_remove(&groups->places, &run->group.is, REMOVE_MS);
-	run->group.made = false;
+	struct group *group = &run->group;
+	struct tree_usage last = { 0 };
+	int64_t memory = 0;
+	wait_no_more(groups, run);
+	group_correct(run, &last, &memory);
+	if ((int64_t)last.cpu_us > run->usage.cpu_us)
+		run->usage.cpu_us = (int64_t)last.cpu_us;
+	if (group->from_us)
+		note_held(run);
+	fd_done(&group->memory_fd);
+	fd_done(&group->soft_fd);
+	if (group->made)
+		cgroup_remove(&groups->places, &group->is, REMOVE_MS);
+	*group = GROUP_NONE;
+	group->tried = true;
 }

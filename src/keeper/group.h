@@ -11,10 +11,9 @@
 #include <sys/types.h>
 
 #include "kernel/cgroup.h"
-#include "kernel/proc.h"
-#include "wire/message.h"
 
 struct run;
+struct tree_usage;
 
 /* Of a keeper. {0} is a keeper that has not looked yet. */
 struct groups {
@@ -22,36 +21,34 @@ struct groups {
 	struct cgroup_places places;
 	pid_t warmer; /* 0: none at work */
 	int warmer_fd;
-	int64_t warm_until_us;
+	struct run *waiting; /* for the warmer */
 };
 
 /* Of a run. */
 struct group {
-	bool wanted; /* it waits for the warmer */
-	bool made;
+	struct run *next; /* that waits, too */
+	bool tried, waits, made;
 	struct cgroup is;
 	int memory_fd;         /* tells when memory ran out; -1: none */
-	int64_t from_us;       /* since when, counted from the start */
-	int64_t outside_bytes; /* memory that was there before, charged to whoever started us */
-	int64_t limit_bytes;   /* what the group may use besides */
+	int soft_fd;           /* tells when it should be looked at again; -1: none */
+	int64_t from_us;       /* since when it holds, counted from the start; 0: it does not */
+	int64_t outside_bytes; /* memory that was there before: charged to whoever started us */
+	int64_t soft_bytes;    /* what is left of the limit: beyond it the run is ended, unless it gave memory back */
 	int64_t cpu_before_us;
-	bool ran_out; /* of memory: the kernel has ended a member, or was about to */
+	bool ran_out; /* of memory */
 };
-#define GROUP_NONE ((struct group){ .is = CGROUP_NONE, .memory_fd = -1 })
+#define GROUP_NONE ((struct group){ .is = CGROUP_NONE, .memory_fd = -1, .soft_fd = -1 })
 
-/* The meter has looked: has the time come? May start the warmer; `groups->warmer_fd` is then to be watched. */
-void group_look(struct groups *groups, struct run *run, int64_t now_us);
-/* It is warm: take the run in. -EAGAIN: it made new members faster than they could be moved. */
-int group_attach(struct groups *groups, struct run *run, int64_t now_us);
-void groups_reap_warmer(struct groups *groups);
+/* The meter has looked: if the run is old enough, it shall be taken into a group. */
+void group_want(struct groups *groups, struct run *run, int64_t now_us);
+/* The warmer has ended: whoever waits is taken in. */
+void groups_on_warm(struct groups *groups);
 void groups_done(struct groups *groups);
 
-/* What the group knows, into `usage`; the meter has to find out the rest. */
-enum group_knows { GROUP_KNOWS_CPU = 1, GROUP_KNOWS_MEMORY = 2, GROUP_KNOWS_PROCESSES = 4, GROUP_KNOWS_ALL = 7 };
-unsigned group_usage(struct run *run, struct proc_tree_usage *usage);
-
-bool group_ran_out(struct run *run); /* of memory */
+/* What the group knows better than the meter. */
+void group_correct(struct run *run, struct tree_usage *tree, int64_t *memory);
+/* Has the kernel ended a member for want of memory, or is about to? */
+bool group_ran_out(struct run *run);
 void group_kill(struct run *run);
 /* The run is over: its last figures, and what held it. Then nothing is left of the group. */
-void group_finish(struct run *run);
-void group_remove(struct groups *groups, struct run *run);
+void group_finish(struct groups *groups, struct run *run);

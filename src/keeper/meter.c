@@ -120,6 +120,7 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	if (proc < 0 || tree_look(&run->meter.tree, proc, &tree) < 0)
 		return KILL_NONE; /* it has just ended */
 	int64_t memory = (int64_t)meter_memory(run, &tree, proc, now_us);
+	group_correct(run, &tree, &memory);
 	int64_t disk = disk_look(run, &tree, proc, now_us);
 	raise_to(&run->usage.disk_write_bytes, disk);
 	raise_to(&run->usage.peak_memory_bytes, memory);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "keeper/group.h"
 #include "keeper/keeper.h"
 #include "keeper/meter.h"
 #include "plan/plan.h"
@@ -81,6 +82,8 @@ struct run {
 	enum kill_reason reason;
 	struct wire_usage usage;
 	struct meter meter;
+	struct group group;
+	struct wire_held held;
 	struct err err;
 };
 
@@ -167,6 +170,10 @@ void meter_warn(struct run *run, enum kill_reason limit, int64_t now, int64_t mo
 /* Look at the run's tree; the limit that was passed, or KILL_NONE. */
 enum kill_reason run_sample(struct run *run, int64_t now_us);
 
+/* conclude.c */
+struct rusage;
+void run_conclude(struct run *run, const struct rusage *usage);
+
 /* private_dir.c */
 int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e);
 void private_dir_remove(const char *path, int *lock);
@@ -190,5 +197,7 @@ bool keeper_has_room_for_news(const struct keeper *k);
 void keeper_say_ended(struct run *run);
 void keeper_hear(struct run *run); /* what its reaper has reported */
 void keeper_kill_strays(struct keeper *keeper);
+/* For group.c: watch a group's memory, or the warmer (no run). */
+void keeper_watch_group(struct keeper *keeper, const struct run *run, int fd);
 void keeper_watch_ears(struct run *run, int fd, bool wanted); /* ears.notify or ears.listener */
 int keeper_proc(struct keeper *keeper);                       /* a descriptor of /proc */

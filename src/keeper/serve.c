@@ -35,6 +35,7 @@ struct keeper {
 	struct mail mail;
 	bool mail_watched; /* the host's socket is watched for room */
 	struct keeper_spare spare;
+	struct groups groups;
 };
 
 /* What an epoll entry is about; the run's slot is in the upper half of its data. */
@@ -47,7 +48,9 @@ enum source {
 	SOURCE_SINK_OUT,
 	SOURCE_SINK_ERR,
 	SOURCE_NOTIFY,
-	SOURCE_LISTENER
+	SOURCE_LISTENER,
+	SOURCE_MEMORY,
+	SOURCE_WARM
 };
 
 static uint64_t tag(const struct run *run, enum source source)
@@ -59,6 +62,11 @@ static int watch(struct keeper *k, int fd, uint32_t events, uint64_t data)
 {
 	struct epoll_event event = { .events = events, .data.u64 = data };
 	return epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+void keeper_watch_group(struct keeper *k, const struct run *run, int fd)
+{
+	watch(k, fd, run ? EPOLLIN | EPOLLPRI : EPOLLIN, tag(run, run ? SOURCE_MEMORY : SOURCE_WARM));
 }
 
 /* A stream is watched for what it waits for: its pipe while the sink is free, the sink while it is not. What is not waited
@@ -160,6 +168,7 @@ void keeper_say_ended(struct run *run)
 		.cut = { run->streams[0].cut, run->streams[1].cut },
 		.duration_us = run->ended_us - run->started_us,
 		.usage = run->usage,
+		.held = run->held,
 		.missed = run->missed,
 		.err = run->err,
 	};
@@ -223,6 +232,7 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 	run->ears = (struct ears){ .notify = -1, .peer = -1, .listener = -1, .resume_us = INT64_MAX };
 	run->streams[0] = run->streams[1] = (struct stream){ .from = -1, .to = -1 };
 	run->deadline_us = INT64_MAX;
+	run->group = GROUP_NONE;
 	struct start start = { 0 };
 	int result = start_read(frame, 0, &start, &run->err);
 	run->number = start.number;
@@ -316,38 +326,6 @@ void keeper_hear(struct run *run)
 		fd_done(&run->status); /* the reaper has closed it; its pidfd tells when it is gone */
 }
 
-/* What the reaper has used covers everyone it waited for, and everyone the kernel ended with it. */
-static void take_usage(struct run *run, const struct rusage *u)
-{
-	int64_t cpu = (int64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 + u->ru_utime.tv_usec + u->ru_stime.tv_usec;
-	int64_t peak = (int64_t)u->ru_maxrss * 1024;
-	struct wire_usage *usage = &run->usage;
-	cpu += (int64_t)run->meter.tree.lost_us;
-	usage->cpu_us = cpu > usage->cpu_us ? cpu : usage->cpu_us;
-	usage->peak_memory_bytes = peak > usage->peak_memory_bytes ? peak : usage->peak_memory_bytes;
-	usage->disk_read_bytes = (int64_t)u->ru_inblock * 512; /* what /proc/PID/io calls read_bytes and write_bytes, in sectors */
-	int64_t wrote = (int64_t)u->ru_oublock * 512;
-	usage->disk_write_bytes = wrote > usage->disk_write_bytes ? wrote : usage->disk_write_bytes;
-	if (usage->processes == 0 && run->started)
-		usage->processes = 1;
-}
-
-#define DISK_PATIENCE_US 100000
-/* The kernel's own limits end a process by signal. A signal proves nothing, a command can send itself any; together with what
- * was used it does. */
-static void explain_signal(struct run *run)
-{
-	int64_t cpu_ms = run->plan.limits.cpu_ms;
-	if (run->reason != KILL_NONE || !run->have_status || !WIFSIGNALED(run->wait_status))
-		return;
-	int signal = WTERMSIG(run->wait_status);
-	if ((signal == SIGXCPU || signal == SIGKILL) && cpu_ms != PLAN_UNLIMITED && run->usage.cpu_us / 1000 >= cpu_ms)
-		run->reason = KILL_CPU;
-	int64_t disk = run->plan.limits.disk_bytes;
-	if (signal == SIGXFSZ && disk != PLAN_UNLIMITED && disk_look_at_end(run, DISK_PATIENCE_US) >= disk - disk / 16)
-		run->reason = KILL_DISK;
-}
-
 static void on_gone(struct run *run)
 {
 	int status;
@@ -355,8 +333,8 @@ static void on_gone(struct run *run)
 	if (wait4(run->reaper, &status, WNOHANG, &usage) != run->reaper)
 		return;
 	keeper_hear(run);
-	take_usage(run, &usage);
-	explain_signal(run);
+	run_conclude(run, &usage);
+	group_finish(&run->keeper->groups, run);
 	epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, run->pidfd, NULL);
 	fd_done(&run->pidfd);
 	fd_done(&run->status);
@@ -384,9 +362,18 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 		on_host(k);
 		return;
 	}
+	if (source == SOURCE_WARM) {
+		groups_on_warm(&k->groups);
+		return;
+	}
 	struct run *run = k->runs[event->data.u64 >> 32];
 	if (!run)
 		return;
+	if (source == SOURCE_MEMORY) {
+		if (group_ran_out(run))
+			run_event(run, EV_LIMIT, KILL_MEMORY);
+		return;
+	}
 	if (source == SOURCE_PIDFD)
 		on_gone(run);
 	else if (source == SOURCE_STATUS)
@@ -443,6 +430,8 @@ static void on_time(struct keeper *k)
 			enum kill_reason over = run_sample(run, now);
 			if (over != KILL_NONE)
 				run_event(run, EV_LIMIT, over);
+			else
+				group_want(&k->groups, run, now);
 		}
 		if (k->runs[i] && run->deadline_us <= now)
 			run_event(run, EV_TIMER, KILL_NONE);
@@ -454,7 +443,7 @@ static bool is_reaper(const struct keeper *k, pid_t pid)
 	for (size_t i = 0; i < k->top; i++)
 		if (k->runs[i] && k->runs[i]->reaper == pid)
 			return true;
-	return k->spare.pid == pid;
+	return k->spare.pid == pid || k->groups.warmer == pid;
 }
 
 /* Children that are no reaper of ours were left by a reaper that was killed. As they die their own children become ours. */
@@ -509,6 +498,7 @@ static void finish_all(struct keeper *k)
 	end_all(k);
 	while (k->count > 0)
 		wait_and_serve(k, keeper_wait_ms(k));
+	groups_done(&k->groups);
 }
 
 static int init(struct keeper *k, int socket)

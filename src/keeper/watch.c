@@ -33,6 +33,8 @@ static void note_started(struct run *run)
 
 static void kill_now(struct run *run)
 {
+	if (!run->own_pids)
+		group_kill(run);
 	signal_reaper(run, run->own_pids ? SIGKILL : REAPER_KILL_SIGNAL);
 	enter_state(run, RUN_KILLED, KILL_AGAIN_US);
 }

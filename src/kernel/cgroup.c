@@ -89,7 +89,8 @@ static void look_at_mount(const char *line, const char *groups, struct cgroup_pl
 	char place[256], path[512], controllers[256] = "";
 	if (!cgroup_parse_mount(line, &mount))
 		return;
-	if (mount.version == 2 && cgroup_parse_place(groups, NULL, place, sizeof place) && cgroup_join(&mount, place, path, sizeof path)) {
+	if (mount.version == 2 && cgroup_parse_place(groups, NULL, place, sizeof place) &&
+	    cgroup_join(&mount, place, path, sizeof path)) {
 		autoclean(raw_close) int dir = RAW(openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0)
 			read_file(dir, "cgroup.controllers", controllers, sizeof controllers);
@@ -188,13 +189,8 @@ static int enable(int dir, const char *controller)
 	return write_file(dir, "cgroup.subtree_control", text);
 }
 
-static int make_part(const struct cgroup_place *place, int part, const char *name)
+static int open_part(const struct cgroup_place *place, int part, const char *name)
 {
-	if (place->version == 2 && rows[part].v2)
-		TRY(enable(place->dir, rows[part].v2));
-	int made = RAW(mkdirat, place->dir, name, 0755);
-	if (made < 0 && (made != -EEXIST || place->first == part)) /* a part with the same directory made it */
-		return made;
 	autoclean(raw_close) int dir = RAW(openat, place->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	TRY(dir);
 	/* Somebody's sweep may have it for a moment; if that removed it, nothing below can be opened any more. */
@@ -202,6 +198,19 @@ static int make_part(const struct cgroup_place *place, int part, const char *nam
 		TRY(RAW(flock, dir, LOCK_EX));
 	TRY(RAW(faccessat, dir, "cgroup.procs", W_OK));
 	return TAKE_FD(dir);
+}
+
+static int make_part(const struct cgroup_place *place, int part, const char *name)
+{
+	if (place->version == 2 && rows[part].v2)
+		TRY(enable(place->dir, rows[part].v2));
+	if (place->first != part) /* made already */
+		return open_part(place, part, name);
+	TRY(RAW(mkdirat, place->dir, name, 0755));
+	int dir = open_part(place, part, name);
+	if (dir < 0)
+		RAW(unlinkat, place->dir, name, AT_REMOVEDIR);
+	return dir;
 }
 
 int cgroup_make(struct cgroup_places *places, const char *name, struct cgroup *ret)
@@ -215,8 +224,6 @@ int cgroup_make(struct cgroup_places *places, const char *name, struct cgroup *r
 		group.dir[i] = make_part(place, i, name);
 		if (group.dir[i] < 0) {
 			group.dir[i] = -1;
-			if (place->first == i)
-				RAW(unlinkat, place->dir, name, AT_REMOVEDIR);
 			strike(places, i);
 			continue;
 		}
@@ -476,20 +483,38 @@ void cgroup_usage(const struct cgroup *group, struct cgroup_usage *ret)
 		ret->tasks = read_number(group->dir[CGROUP_PIDS], "pids.current", "");
 }
 
-/* Version 1: an eventfd, and "its number, the number of the file, nothing else" written to the group. */
+/* Version 1: an eventfd, and "its number, the number of the file, what about it" written to the group. */
+static int watch_file(int dir, const char *name, const char *about)
+{
+	autoclean(raw_close) int file = RAW(openat, dir, name, O_RDONLY | O_CLOEXEC);
+	TRY(file);
+	autoclean(raw_close) int event = RAW(eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	TRY(event);
+	char text[64];
+	snprintf(text, sizeof text, "%d %d %s", event, file, about);
+	TRY(write_file(dir, "cgroup.event_control", text));
+	return TAKE_FD(event);
+}
+
 int cgroup_watch_memory(const struct cgroup *group)
 {
 	int dir = group->dir[CGROUP_MEMORY];
 	if (group->version[CGROUP_MEMORY] == 2)
 		return RAW(openat, dir, "memory.events", O_RDONLY | O_CLOEXEC);
-	if (group->version[CGROUP_MEMORY] != 1)
-		return -ENOENT;
-	autoclean(raw_close) int control = RAW(openat, dir, "memory.oom_control", O_RDONLY | O_CLOEXEC);
-	TRY(control);
-	autoclean(raw_close) int event = RAW(eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
-	TRY(event);
-	char text[32];
-	snprintf(text, sizeof text, "%d %d", event, control);
-	TRY(write_file(dir, "cgroup.event_control", text));
-	return TAKE_FD(event);
+	return group->version[CGROUP_MEMORY] == 1 ? watch_file(dir, "memory.oom_control", "") : -ENOENT;
+}
+
+int cgroup_watch_usage(const struct cgroup *group, int64_t bytes, int *ret_fd)
+{
+	int dir = group->dir[CGROUP_MEMORY], fd = -1;
+	if (group->version[CGROUP_MEMORY] == 2) {
+		TRY(write_number(dir, "memory.high", bytes, "max"));
+	} else {
+		char text[24];
+		snprintf(text, sizeof text, "%lld", (long long)bytes);
+		fd = watch_file(dir, "memory.usage_in_bytes", text);
+		TRY(fd);
+	}
+	*ret_fd = fd;
+	return 0;
 }

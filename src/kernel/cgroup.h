@@ -85,6 +85,9 @@ void cgroup_usage(const struct cgroup *group, struct cgroup_usage *ret);
 /* A descriptor that tells when the group runs out of memory: EPOLLIN for version 1, EPOLLPRI for version 2, where
  * cgroup_usage() then says whether it did. */
 int cgroup_watch_memory(const struct cgroup *group);
+/* And one that tells when it uses this much, file cache included: EPOLLIN for version 1. Version 2 slows it down there, and
+ * tells by the descriptor above: then *ret_fd is -1. */
+int cgroup_watch_usage(const struct cgroup *group, int64_t bytes, int *ret_fd);
 
 /* ---- what is read, as text; for the above and its tests ---- */
 struct cgroup_mount {

@@ -106,7 +106,8 @@ uint64_t cgroup_number(const char *text, const char *key)
 		uint64_t number = 0;
 		const char *p = line + length + (length != 0);
 		for (; *p >= '0' && *p <= '9'; p++)
-			if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, (uint64_t)(*p - '0'), &number))
+			if (__builtin_mul_overflow(number, 10, &number) ||
+			    __builtin_add_overflow(number, (uint64_t)(*p - '0'), &number))
 				return UINT64_MAX;
 		return number;
 	}

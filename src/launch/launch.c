@@ -329,6 +329,7 @@ static void conclude(struct launch *run, const struct wire_ended *m)
 		.reason = m->reason,
 		.cut = { m->cut[0], m->cut[1] },
 		.usage = m->usage,
+		.held = m->held,
 		.duration_us = m->duration_us,
 		.missed = m->missed,
 	};

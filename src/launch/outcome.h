@@ -23,6 +23,7 @@ struct outcome {
 	enum kill_reason reason;
 	bool cut[2]; /* stdout, stderr: the limit fell into this stream */
 	struct wire_usage usage;
+	struct wire_held held;
 	int64_t duration_us;
 	uint64_t missed;        /* news that could not be told in time */
 	struct buf captured[2]; /* stdout, stderr, when they were captured */

@@ -163,3 +163,11 @@ int plan_check(const struct plan *p, struct err *e)
 			wrong = "two filters that are heard of"; /* a tree of processes has one listener */
 	return wrong ? err_set(e, ERR_PROTOCOL, EPROTO, "plan", "not a valid plan: %s", wrong) : 0;
 }
+
+int64_t plan_task_limit(int64_t processes)
+{
+	int64_t tasks;
+	if (processes == 1)
+		return 2;
+	return __builtin_mul_overflow(processes, 4, &tasks) || __builtin_add_overflow(tasks, 33, &tasks) ? PLAN_UNLIMITED : tasks;
+}

@@ -93,6 +93,11 @@ struct plan_limits {
 	int64_t disk_bytes; /* added below METER_DIR and where HOME and TMPDIR are */
 };
 
+/* How many tasks (processes and threads, the reaper among them) a run of so many processes may have. Programs such as node
+ * start a dozen threads, and the policy counts processes; so the kernel's limits, which count tasks, leave room for threads, and
+ * the meter counts processes. One process means one task: then the two agree. */
+int64_t plan_task_limit(int64_t processes);
+
 struct plan {
 	const char *id; /* the sandbox's name: letters, digits, '-' */
 	const char *level;

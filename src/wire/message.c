@@ -80,6 +80,10 @@ void wire_put_ended(struct wire_writer *w, const struct wire_ended *m)
 	usage_numbers(&usage, numbers);
 	for (size_t i = 0; i < 6; i++)
 		wire_put_i64(w, *numbers[i]);
+	wire_put_u32(w, m->held.memory);
+	wire_put_u32(w, m->held.cpu);
+	wire_put_u32(w, m->held.processes);
+	wire_put_i64(w, m->held.from_us);
 	wire_put_u64(w, m->missed);
 	put_err(w, &m->err);
 }
@@ -97,6 +101,10 @@ void wire_get_ended(struct wire_reader *r, struct wire_ended *ret)
 	usage_numbers(&ret->usage, numbers);
 	for (size_t i = 0; i < 6; i++)
 		*numbers[i] = wire_get_i64(r);
+	ret->held.memory = wire_get_u32(r);
+	ret->held.cpu = wire_get_u32(r);
+	ret->held.processes = wire_get_u32(r);
+	ret->held.from_us = wire_get_i64(r);
 	ret->missed = wire_get_u64(r);
 	get_err(r, &ret->err);
 }

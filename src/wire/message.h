@@ -88,6 +88,12 @@ enum wire_wish {
 	WIRE_ALL_WISHES = (1 << 2) - 1,
 };
 
+/* Which limits a control group held, by its version (0: none did), and since when. */
+struct wire_held {
+	uint32_t memory, cpu, processes;
+	int64_t from_us; /* 0: no group; else counted from the start, and 1 for a group that it was born into */
+};
+
 /* WIRE_ENDED: the run is over and nothing of it is left. */
 struct wire_ended {
 	uint64_t run;
@@ -97,6 +103,7 @@ struct wire_ended {
 	bool cut[2];
 	int64_t duration_us;
 	struct wire_usage usage;
+	struct wire_held held;
 	uint64_t missed; /* warnings, samples and denials that the host was too slow to be told */
 	struct err err;  /* why it did not start */
 };

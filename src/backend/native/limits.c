@@ -1,6 +1,7 @@
 /* Limits: what the kernel holds for each process, and what the keeper holds for the tree. */
 #include "backend/native/native.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +13,8 @@
 #define DRAIN_MS 200
 /* RLIMIT_CPU is the backstop of the meter, which should come first because it can tell the reason. */
 #define CPU_BACKSTOP_SECONDS 2
+/* About when a run of the command-line tool is taken into a group; the result tells when it was. */
+#define USUALLY_HELD_MS 30
 
 static int64_t scaled(const struct native *n, enum policy_limit limit, int64_t factor)
 {
@@ -53,14 +56,6 @@ int native_add_metered(struct native *n)
 	return 0;
 }
 
-/* RLIMIT_NPROC counts threads, and programs such as node start a dozen of them; the policy counts processes. So the kernel's
- * limit leaves room for threads, and the meter counts processes. One process means one task: then the two agree. The reaper
- * takes one. */
-static int64_t task_limit(int64_t processes)
-{
-	return processes == 1 ? 2 : processes * 4 + 33;
-}
-
 int native_add_rlimits(struct native *n)
 {
 	int64_t processes = n->job->policy->limits[LIMIT_PROCESSES];
@@ -75,11 +70,45 @@ int native_add_rlimits(struct native *n)
 		{ RLIMIT_FSIZE, scaled(n, LIMIT_DISK_MB, 1 << 20) },
 		{ RLIMIT_NOFILE, n->job->policy->limits[LIMIT_FILE_DESCRIPTORS] },
 		/* Where the count is shared with the user's other processes the limit would hit those. */
-		{ RLIMIT_NPROC, n->own_count && processes != POLICY_UNLIMITED ? task_limit(processes) : POLICY_UNLIMITED },
+		{ RLIMIT_NPROC, n->own_count && processes != POLICY_UNLIMITED ? plan_task_limit(processes) : POLICY_UNLIMITED },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i].value != POLICY_UNLIMITED)
 			TRY(plan_add(n->plan, PLAN_OP(RLIMIT, (uint64_t)rows[i].resource, (uint64_t)rows[i].value)));
+	return 0;
+}
+
+/* What a control group adds to each claim. The account of time is read by the meter, and the meter counts processes, so
+ * these stay polled; memory is the kernel's. A group that came later leaves the first moments to what was there before. */
+int native_amend_limits(struct plan *plan, const struct backend_held *held)
+{
+	const struct {
+		enum policy_limit limit;
+		uint32_t version;
+		const char *holds;
+		bool kernel;
+	} rows[] = {
+		{ LIMIT_MEMORY_MB, held->memory, "memory and swap of the whole run, mapped or not", true },
+		{ LIMIT_CPU_SECONDS, held->cpu, "the account of the whole run, with those who are gone", false },
+		{ LIMIT_PROCESSES, held->processes, "pids of the whole run, with room for threads", false },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		for (size_t k = 0; rows[i].version && k < plan->claim_count; k++) {
+			struct claim *c = &plan->claims[k];
+			if (strcmp(c->clause, policy_field_name((enum policy_field)(FIELD_LIMITS + rows[i].limit))) != 0 ||
+			    c->strength == STRENGTH_NONE)
+				continue;
+			const char *text =
+				held->from_ms ? plan_text(plan, "cgroup v%u: %s, from %lld ms on; before that and besides: %s",
+							  rows[i].version, rows[i].holds, (long long)held->from_ms, c->mechanism)
+					      : plan_text(plan, "cgroup v%u: %s; besides: %s", rows[i].version, rows[i].holds,
+							  c->mechanism);
+			if (!text)
+				return -ENOMEM;
+			c->mechanism = text;
+			if (rows[i].kernel && held->from_ms == 0)
+				c->strength = STRENGTH_KERNEL;
+		}
 	return 0;
 }
 
@@ -118,5 +147,8 @@ int native_claim_limits(struct native *n)
 				 : kernel                  ? STRENGTH_KERNEL
 							   : rows[i].strength));
 	}
-	return 0;
+	const int *version = n->job->facts->groups.part;
+	struct backend_held usual = { (uint32_t)version[CGROUP_MEMORY], (uint32_t)version[CGROUP_CPU],
+				      (uint32_t)version[CGROUP_PIDS], USUALLY_HELD_MS };
+	return native_amend_limits(n->plan, &usual) < 0 ? err_nomem(n->e) : 0;
 }

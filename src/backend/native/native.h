@@ -74,6 +74,7 @@ int native_set_limits(struct native *n); /* what the keeper supervises */
 int native_add_metered(struct native *n); /* where the disk limit counts */
 int native_add_rlimits(struct native *n);
 int native_claim_limits(struct native *n);
+int native_amend_limits(struct plan *plan, const struct backend_held *held);
 
 /* filter.c: seccomp and the network */
 int native_add_filter(struct native *n);
