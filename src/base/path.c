@@ -1,12 +1,15 @@
 #include "base/path.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
 #include "base/str.h"
 
@@ -34,6 +37,8 @@ struct path_seen {
 	uint32_t length;
 	struct path_look look;
 };
+
+#define NOBODY_ASKED UINT32_MAX /* as a uid: only the kind is known. As an id it means "no change" to the kernel */
 
 enum { FIRST_SLOTS = 128, FIRST_NAMES = 2048, MOST_SLOTS = 1 << 20 };
 
@@ -114,8 +119,10 @@ static void remember(struct path_memo *seen, const char *path, size_t length, co
 	if (!seen || !grow_rows(seen) || !grow_names(seen, length))
 		return;
 	uint32_t hash = str_hash(path, length), *slot = find_slot(seen, path, length, hash);
-	if (*slot)
+	if (*slot) {
+		seen->rows[*slot - 1].look = *look;
 		return;
+	}
 	memcpy(seen->names + seen->used, path, length);
 	seen->rows[seen->count++] = (struct path_seen){ hash, (uint32_t)seen->used, (uint32_t)length, *look };
 	seen->used += length;
@@ -123,13 +130,8 @@ static void remember(struct path_memo *seen, const char *path, size_t length, co
 }
 
 /* Links are not remembered: who asks for one again wants to know where it leads. */
-static int look_at(struct path_memo *seen, const char *path, size_t length, struct path_look *ret)
+static int look_anew(struct path_memo *seen, const char *path, size_t length, struct path_look *ret)
 {
-	const struct path_seen *known = recall(seen, path, length);
-	if (known) {
-		*ret = known->look;
-		return 0;
-	}
 	struct stat st;
 	if (lstat(path, &st) < 0)
 		return -errno;
@@ -139,6 +141,68 @@ static int look_at(struct path_memo *seen, const char *path, size_t length, stru
 	return 0;
 }
 
+/* Whoever asked for this many names of one directory in a row, all of which were there, will ask for more: reading the directory
+ * costs a quarter of asking. That they were there says that asking would succeed, too. */
+enum { NEIGHBOURS_TO_READ = 32, MOST_READ = 2048, READ_BYTES = 16384 };
+
+static void remember_entry(struct path_memo *seen, char path[PATH_MAX], size_t length, const struct dirent64 *entry)
+{
+	size_t size = strlen(entry->d_name);
+	if ((entry->d_type != DT_DIR && entry->d_type != DT_REG) || size > PATH_MAX - 1 - length)
+		return;
+	memcpy(path + length, entry->d_name, size);
+	remember(seen, path, length + size, &(struct path_look){ DTTOIF(entry->d_type), NOBODY_ASKED, NOBODY_ASKED });
+}
+
+static void read_neighbours(struct path_memo *seen, const char *of, size_t length)
+{
+	char path[PATH_MAX];
+	memcpy(path, of, length);
+	path[length] = '\0';
+	autoclean(fd_done) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclean(free_done) char *space = fd < 0 ? NULL : malloc(READ_BYTES);
+	size_t count = 0;
+	for (ssize_t got; space && count < MOST_READ && (got = getdents64(fd, space, READ_BYTES)) > 0;)
+		for (ssize_t at = 0; at < got; count++) {
+			const struct dirent64 *entry = (const struct dirent64 *)(space + at);
+			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+				remember_entry(seen, path, length, entry);
+			at += entry->d_reclen;
+		}
+}
+
+/* Is what was just remembered in the directory of what was remembered before? */
+static void notice_neighbour(struct path_memo *seen, const char *path)
+{
+	if (!seen || seen->count < 2)
+		return;
+	const struct path_seen *row = &seen->rows[seen->count - 2];
+	size_t length = (size_t)(strrchr(path, '/') - path) + 1;
+	bool near = row->length > length && memcmp(seen->names + row->at, path, length) == 0 &&
+		    !memchr(seen->names + row->at + length, '/', row->length - length);
+	seen->neighbours = near ? seen->neighbours + 1 : 0;
+	if (seen->neighbours == NEIGHBOURS_TO_READ)
+		read_neighbours(seen, path, length);
+}
+
+static int kind_of(struct path_memo *seen, const char *path, size_t length)
+{
+	const struct path_seen *known = recall(seen, path, length);
+	if (known)
+		return (int)(known->look.mode & S_IFMT);
+	struct path_look look;
+	size_t before = seen ? seen->count : 0;
+	TRY(look_anew(seen, path, length, &look));
+	if (seen && seen->count > before)
+		notice_neighbour(seen, path);
+	return (int)(look.mode & S_IFMT);
+}
+
+int path_kind(struct path_memo *seen, const char *path)
+{
+	return kind_of(seen, path, strlen(path));
+}
+
 bool path_is_known(const struct path_memo *seen, const char *path)
 {
 	return recall(seen, path, strlen(path)) != NULL;
@@ -146,7 +210,12 @@ bool path_is_known(const struct path_memo *seen, const char *path)
 
 int path_look(struct path_memo *seen, const char *path, struct path_look *ret)
 {
-	return look_at(seen, path, strlen(path), ret);
+	size_t length = strlen(path);
+	const struct path_seen *known = recall(seen, path, length);
+	if (!known || known->look.uid == NOBODY_ASKED)
+		return look_anew(seen, path, length, ret);
+	*ret = known->look;
+	return 0;
 }
 
 /* ---- the walk ---- */
@@ -230,12 +299,11 @@ static int step(struct walk *w, const char *name, size_t length)
 	TRY(push(w, name, length));
 	if (w->missing)
 		return 0;
-	struct path_look look = { 0 };
-	int result = look_at(w->seen, w->done, w->done_size, &look);
-	if (result == 0 && S_ISLNK(look.mode))
+	int result = kind_of(w->seen, w->done, w->done_size);
+	if (result == S_IFLNK)
 		result = follow(w);
 	w->missing = result == -ENOENT || result == -EACCES || result == -ENOTDIR;
-	return w->missing ? 0 : result;
+	return w->missing || result > 0 ? 0 : result;
 }
 
 /* What is remembered was resolved. So a path in the same words needs no walk, nor does the way to one in a directory that is:

@@ -26,6 +26,7 @@ struct path_memo {
 	char *names;     /* of the rows, one behind the other */
 	uint32_t *slots; /* 1 + the row, 0: free; a power of two, at most half full */
 	size_t count, used, names_room, slot_count;
+	size_t neighbours; /* paths in a row that lie in one directory */
 };
 void path_memo_done(struct path_memo *seen);
 
@@ -34,6 +35,9 @@ bool path_is_known(const struct path_memo *seen, const char *path);
 
 /* What is at a resolved path, or at a link. -errno when there is nothing, or it cannot be looked at. `seen` may be NULL. */
 int path_look(struct path_memo *seen, const char *path, struct path_look *ret);
+
+/* The same for who asks of what kind it is only: S_IF… bits, or -errno. Of many paths in one directory the directory knows. */
+int path_kind(struct path_memo *seen, const char *path);
 
 /* path_resolve() for a caller that has many paths below one directory: `root` is resolved already and is not walked again, `~`
  * is a name like others, and *ret_missing (may be NULL) says whether a tail does not exist, or cannot be looked at. `seen` may

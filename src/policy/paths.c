@@ -211,9 +211,8 @@ int policy_resolve_lists(struct policy *p, const char *base, struct real_place *
 
 static int check_is_directory(const char *path, struct path_memo *seen, struct err *e)
 {
-	struct path_look look;
-	int looked = path_look(seen, path, &look);
-	int errnum = looked < 0 ? -looked : S_ISDIR(look.mode) ? 0 : ENOTDIR;
+	int kind = path_kind(seen, path);
+	int errnum = kind < 0 ? -kind : kind == S_IFDIR ? 0 : ENOTDIR;
 	if (!errnum)
 		return 0;
 	err_set(e, ERR_USAGE, errnum, "policy", "cannot start in the working directory %s", path);

@@ -32,14 +32,12 @@ bool native_exists(const char *path)
 /* The same two for paths of the policy, which were looked at when it was resolved, and are no links. */
 static bool is_there(const struct native *n, const char *path)
 {
-	struct path_look look;
-	return path_look(n->job->seen, path, &look) == 0;
+	return path_kind(n->job->seen, path) >= 0;
 }
 
 static bool is_directory(const struct native *n, const char *path)
 {
-	struct path_look look;
-	return path_look(n->job->seen, path, &look) == 0 && S_ISDIR(look.mode);
+	return path_kind(n->job->seen, path) == S_IFDIR;
 }
 
 /* The harmless devices of the policy: they are taken for granted, and left out by the keeper if they are not there. */

@@ -58,13 +58,12 @@ static int resolve(struct args *a, const char *value, char **ret, struct err *e)
 
 static int check_path(struct args *a, const struct option_row *row, const char *value, const char *path, struct err *e)
 {
-	struct path_look look;
-	int looked = path_look(&a->looked_at, path, &look);
-	if (looked < 0) {
-		int result = err_set(e, ERR_USAGE, -looked, "options", "--%s \"%s\"", row->name, value);
+	int kind = path_kind(&a->looked_at, path);
+	if (kind < 0) {
+		int result = err_set(e, ERR_USAGE, -kind, "options", "--%s \"%s\"", row->name, value);
 		return err_hint(e, result, "give a path that exists; relative ones start at the current directory");
 	}
-	if (row->target == FIELD_CWD && !S_ISDIR(look.mode)) {
+	if (row->target == FIELD_CWD && kind != S_IFDIR) {
 		int result = err_set(e, ERR_USAGE, ENOTDIR, "options", "--%s \"%s\"", row->name, value);
 		return err_hint(e, result, "give the directory that the command shall start in");
 	}
