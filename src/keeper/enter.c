@@ -241,7 +241,7 @@ STEP(LANDLOCK)
 
 STEP(LANDLOCK_PATH)
 {
-	int result = landlock_add_path(in->ruleset, op->u.LANDLOCK_PATH.path, op->u.LANDLOCK_PATH.access);
+	int result = landlock_add_path(in->ruleset, &in->near, op->u.LANDLOCK_PATH.path, op->u.LANDLOCK_PATH.access);
 	bool gone = result == -ENOENT || result == -EACCES || result == -ELOOP;
 	return gone && op->u.LANDLOCK_PATH.optional ? 0 : result;
 }

@@ -10,6 +10,7 @@
 #include "keeper/group.h"
 #include "keeper/keeper.h"
 #include "keeper/meter.h"
+#include "kernel/landlock.h"
 #include "plan/plan.h"
 #include "plan/spare.h"
 #include "wire/frame.h"
@@ -124,6 +125,7 @@ struct entry {
 	int targets[3 + KEEPER_MAX_NAMED]; /* the numbers they get in the command */
 	size_t fd_count;
 	int ruleset;
+	struct landlock_near near;
 	int id_map;    /* user namespace of ID_MAP */
 	int slots[64]; /* held paths */
 	int scratch;   /* made ahead, or -1 */

@@ -1,5 +1,6 @@
 #include "kernel/landlock.h"
 
+#include <limits.h>
 #include <linux/landlock.h>
 #include <stdio.h>
 
@@ -100,10 +101,45 @@ static int add_rule(int ruleset, int fd, uint64_t access)
 	return access ? RAW(landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) : -EINVAL;
 }
 
-/* Most paths are directories. The kernel refuses rights that a file cannot have: only then is it looked at. */
-int landlock_add_path(int ruleset, const char *path, uint64_t access)
+static void forget(struct landlock_near *near)
 {
-	int fd = raw_open_no_links(AT_FDCWD, path, O_PATH);
+	if (near->held)
+		raw_close(&near->dir);
+	near->held = false;
+}
+
+/* Descriptors may be short: without one for the directory each path is walked to from the root. */
+static void hold_directory(struct landlock_near *near)
+{
+	char directory[PATH_MAX];
+	if (near->length >= sizeof directory)
+		return;
+	memcpy(directory, near->path, near->length);
+	directory[near->length] = '\0';
+	near->dir = raw_open_no_links(AT_FDCWD, directory, O_PATH | O_DIRECTORY);
+	near->held = near->dir >= 0;
+}
+
+static int open_near(struct landlock_near *near, const char *path)
+{
+	size_t length = 0;
+	for (size_t i = 0; path[i]; i++)
+		length = path[i] == '/' ? i + 1 : length;
+	bool neighbour = near->path && near->length == length && memcmp(near->path, path, length) == 0;
+	near->path = path;
+	near->length = length;
+	if (!neighbour)
+		forget(near);
+	else if (!near->held)
+		hold_directory(near);
+	return near->held && path[length] ? raw_open_no_links(near->dir, path + length, O_PATH)
+					  : raw_open_no_links(AT_FDCWD, path, O_PATH);
+}
+
+/* Most paths are directories. The kernel refuses rights that a file cannot have: only then is it looked at. */
+int landlock_add_path(int ruleset, struct landlock_near *near, const char *path, uint64_t access)
+{
+	int fd = near ? open_near(near, path) : raw_open_no_links(AT_FDCWD, path, O_PATH);
 	if (fd < 0)
 		return fd;
 	struct stat st;

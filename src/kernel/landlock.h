@@ -51,9 +51,18 @@ uint64_t landlock_device_access(int abi);                   /* on a device node 
 
 int landlock_create(struct landlock_rights handled); /* raw; a descriptor, CLOEXEC */
 
+/* Where the last path was: many lie in one directory, which is then walked to once. Starts as {0} with a new ruleset; its
+ * descriptor is CLOEXEC, and closed with the first path that lies elsewhere. */
+struct landlock_near {
+	const char *path; /* the last one, borrowed */
+	size_t length;    /* of its directory, with the slash */
+	bool held;
+	int dir;
+};
+
 /* raw; the path is canonical and absolute: a symlink anywhere in it gives -ELOOP. Rights that only directories know are
- * left out when it is a file; 0 rights left is -EINVAL. */
-int landlock_add_path(int ruleset, const char *path, uint64_t access);
+ * left out when it is a file; 0 rights left is -EINVAL. `near` may be NULL. */
+int landlock_add_path(int ruleset, struct landlock_near *near, const char *path, uint64_t access);
 
 /* raw; binds this thread and what it starts. Needs no_new_privs or CAP_SYS_ADMIN. */
 int landlock_enforce(int ruleset);

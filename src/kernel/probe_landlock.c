@@ -49,7 +49,7 @@ static int restrict_to(const struct probe_ground *ground, struct landlock_rights
 	uint64_t access = (landlock_read_access(abi, true) | landlock_write_access(abi, true)) & rights.fs;
 	struct probe_path open_dir = probe_path(ground, OPEN_DIR);
 	if (access)
-		TRY(landlock_add_path(ruleset, open_dir.text, access));
+		TRY(landlock_add_path(ruleset, NULL, open_dir.text, access));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	return landlock_enforce(ruleset);
@@ -127,7 +127,7 @@ static int null_ioctl(uint64_t access)
 	struct winsize size;
 	autoclean(fd_done) int ruleset = landlock_create((struct landlock_rights){ .fs = LL_FS_IOCTL_DEV | LL_FS_READ_FILE });
 	TRY(ruleset);
-	TRY(landlock_add_path(ruleset, "/dev/null", access));
+	TRY(landlock_add_path(ruleset, NULL, "/dev/null", access));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	TRY(landlock_enforce(ruleset));

@@ -117,15 +117,16 @@ static int enforce(int abi)
 	uint64_t read = landlock_read_access(abi, true), write = landlock_write_access(abi, true);
 	int ruleset = landlock_create(landlock_handled(abi));
 	int result = ruleset < 0 ? ruleset : 0;
+	struct landlock_near near = { 0 };
 	if (result == 0)
-		result = landlock_add_path(ruleset, in_box("read"), read);
+		result = landlock_add_path(ruleset, &near, in_box("read"), read);
 	if (result == 0)
-		result = landlock_add_path(ruleset, in_box("write"), read | write);
+		result = landlock_add_path(ruleset, &near, in_box("write"), read | write);
 	/* Directory rights on a file: left out, not an error. */
 	if (result == 0)
-		result = landlock_add_path(ruleset, in_box("closed/one"), read);
+		result = landlock_add_path(ruleset, &near, in_box("closed/one"), read);
 	if (result == 0)
-		result = landlock_add_path(ruleset, "/dev/null", landlock_device_access(abi));
+		result = landlock_add_path(ruleset, &near, "/dev/null", landlock_device_access(abi));
 	if (result == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		result = -errno;
 	if (result == 0)
@@ -215,12 +216,53 @@ static void test_refusals(void **state)
 	}
 	assert_int_equal(fcntl(ruleset, F_GETFD), FD_CLOEXEC);
 	uint64_t read = landlock_read_access(1, true);
-	assert_int_equal(landlock_add_path(ruleset, in_box("link"), read), -ELOOP);
-	assert_int_equal(landlock_add_path(ruleset, in_box("link/file"), read), -ELOOP);
-	assert_int_equal(landlock_add_path(ruleset, in_box("read/file"), read), 0);
-	assert_int_equal(landlock_add_path(ruleset, in_box("read/file"), LL_FS_READ_DIR), -EINVAL);
-	assert_int_equal(landlock_add_path(ruleset, in_box("none"), read), -ENOENT);
+	assert_int_equal(landlock_add_path(ruleset, NULL, in_box("link"), read), -ELOOP);
+	assert_int_equal(landlock_add_path(ruleset, NULL, in_box("link/file"), read), -ELOOP);
+	assert_int_equal(landlock_add_path(ruleset, NULL, in_box("read/file"), read), 0);
+	assert_int_equal(landlock_add_path(ruleset, NULL, in_box("read/file"), LL_FS_READ_DIR), -EINVAL);
+	assert_int_equal(landlock_add_path(ruleset, NULL, in_box("none"), read), -ENOENT);
 	close(ruleset);
+}
+
+/* Paths in one directory go by its descriptor from the second on, and are as strictly looked at. It is closed on leaving, and
+ * done without where there is none left. */
+static void test_neighbours(void **state)
+{
+	(void)state;
+	int ruleset = landlock_create(landlock_handled(landlock_abi()));
+	if (ruleset < 0) {
+		print_message("this kernel has no Landlock\n");
+		skip();
+	}
+	uint64_t read = landlock_read_access(1, true);
+	struct landlock_near near = { 0 };
+	assert_int_equal(landlock_add_path(ruleset, &near, in_box("read"), read), 0);
+	assert_false(near.held);
+	static const struct {
+		const char *name;
+		int result;
+	} rows[] = { { "write", 0 }, { "link", -ELOOP }, { "none", -ENOENT }, { "closed", 0 }, { "read", 0 } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_int_equal(landlock_add_path(ruleset, &near, in_box(rows[i].name), read), rows[i].result);
+		assert_true(near.held);
+	}
+	int dir = near.dir;
+	assert_int_equal(fcntl(dir, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(landlock_add_path(ruleset, &near, in_box("link/file"), read), -ELOOP);
+	assert_int_equal(landlock_add_path(ruleset, &near, in_box("link/file"), read), -ELOOP);
+	assert_false(near.held);
+	assert_int_equal(landlock_add_path(ruleset, &near, in_box("read/file"), read), 0);
+	assert_int_equal(landlock_add_path(ruleset, &near, in_box("closed/one"), read), 0);
+	assert_int_equal(landlock_add_path(ruleset, &near, in_box("closed/file"), read), 0);
+	assert_int_equal(landlock_add_path(ruleset, &near, "/", read), 0);
+	assert_int_equal(landlock_add_path(ruleset, &near, "/tmp", read), 0);
+	assert_int_equal(landlock_add_path(ruleset, &near, "/", read), 0);
+	if (near.held)
+		close(near.dir);
+	close(ruleset);
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(next <= dir); /* nothing stayed open */
+	close(next);
 }
 
 /* The way that is taken where openat2() is refused. */
@@ -262,8 +304,9 @@ static void test_open_by_steps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ladder),     cmocka_unit_test(test_masks),    cmocka_unit_test(test_words),
-		cmocka_unit_test(test_every_rung), cmocka_unit_test(test_refusals), cmocka_unit_test(test_open_by_steps),
+		cmocka_unit_test(test_ladder),        cmocka_unit_test(test_masks),    cmocka_unit_test(test_words),
+		cmocka_unit_test(test_every_rung),    cmocka_unit_test(test_refusals), cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_open_by_steps),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
