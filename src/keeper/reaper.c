@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -237,6 +238,7 @@ void reaper_become(void)
 	reset_signals();
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "cordon-reaper");
+	umask(022); /* the caller's would close the directories that covers are made of; the command gets its own in a step */
 	forget_caller();
 }
 

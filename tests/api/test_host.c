@@ -27,9 +27,11 @@ static void in_a_host(int (*host)(void))
 		}
 		usleep(100000);
 	}
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		fail_msg("the host ended with %s %d", WIFEXITED(status) ? "status" : "signal",
-			 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	/* cmocka's TAP shows no text of a failure: the line (modulo 256) is all there is to go by. */
+	print_message("# a host ended with wait status %#x, line %d\n", (unsigned)status, WEXITSTATUS(status));
+	fail();
 }
 
 /* One engine, some runs, closed again: 0, or the line where it went wrong. */
