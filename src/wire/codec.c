@@ -86,14 +86,13 @@ struct blob wire_get_blob(struct wire_reader *r)
 
 char *wire_get_text(struct wire_reader *r)
 {
-	static char nothing[1];
 	size_t size = wire_get_u32(r);
 	if (size == NO_TEXT && !r->bad)
 		return NULL;
 	const char *text = take(r, size);
 	if (!text || size == 0 || memchr(text, '\0', size) != text + size - 1) {
 		r->bad = true;
-		return nothing;
+		return (char *)(uintptr_t) "";
 	}
 	return (char *)(uintptr_t)text;
 }

@@ -75,5 +75,35 @@ refuses check-symbols 'heap memory between fork and exec' 'kernel/ids.c: runs be
 object guard/words.c 'int puts(const char *); int words(void) { return puts(""); }'
 refuses check-symbols 'a library room that prints' 'guard/words.c: a library room refers to puts'
 
+header() { # LINE: a header with one field, one function, one promise, and this
+	mkdir -p "$tree/tests"
+	printf '%s\n' '#include <stddef.h>' '#define CORDON_API' 'struct cordon_a {' '	size_t size; /* [P-001] */' "$1" '};' \
+		'CORDON_API int cordon_do(struct cordon_a *a);' >"$tree/cordon.h"
+	echo 'static void P_001_it_holds(void)' >"$tree/tests/test_a.c"
+}
+says() { # TEXT WORDS COMMAND...: it fails and says so
+	local text=$1 words=$2
+	shift 2
+	if output=$("$@" 2>&1) || ! grep -qF -- "$words" <<<"$output"; then result 1 "$text"; else result 0 "$text"; fi
+}
+header ''
+"$top/tools/check-abi" --update "$tree/cordon.h" "$tree/tests/abi.txt" >/dev/null && "$top/tools/check-abi" "$tree/cordon.h" "$tree/tests/abi.txt" >/dev/null
+result $? 'check-abi allows what it wrote'
+header '	int more;'
+says 'check-abi refuses a field that is not in the list' '+struct cordon_a 8+4 more' "$top/tools/check-abi" "$tree/cordon.h" "$tree/tests/abi.txt"
+header ''
+sed -i 's/int cordon_do/long cordon_do/' "$tree/cordon.h"
+says 'check-abi refuses another prototype' '-function int cordon_do' "$top/tools/check-abi" "$tree/cordon.h" "$tree/tests/abi.txt"
+echo 'int counter; int next(void) { return counter++; }' | cc -c -x c -w -o "$tree/a.o" - && ar rc "$tree/lib.a" "$tree/a.o"
+says 'check-abi refuses a library with global state' 'global state' "$top/tools/check-abi" "$tree/cordon.h" "$tree/tests/abi.txt" "$tree/lib.a"
+header ''
+"$top/tools/check-promises" "$tree/cordon.h" "$tree/tests/test_a.c" >/dev/null
+result $? 'check-promises allows a promise with a test'
+header '	int b; /* [P-002] */'
+says 'check-promises refuses one without' '< P-002' "$top/tools/check-promises" "$tree/cordon.h" "$tree/tests/test_a.c"
+header ''
+echo 'static void P_003_nobody_said_so(void)' >>"$tree/tests/test_a.c"
+says 'check-promises refuses a test of nothing' '> P-003' "$top/tools/check-promises" "$tree/cordon.h" "$tree/tests/test_a.c"
+
 echo "1..$count"
 exit $failed
