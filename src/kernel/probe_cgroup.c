@@ -1,4 +1,5 @@
 /* Control groups: can groups be made below our own, and what do they give? */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,8 +41,10 @@ static void report(struct probe_result *r, int version, const char *type, const 
 		probe_works(r, "groups can be made below this one: %s", parts);
 	} else if (!mounted(type)) {
 		probe_absent(r, 0, absent);
+	} else if (list_parts(&found, 3 - version, parts, sizeof parts) > 0) {
+		probe_absent(r, 0, "the other version gives what there is");
 	} else {
-		probe_absent(r, 0, "no group can be made below this one that would give more than the other version does");
+		probe_absent(r, EACCES, "make a group below this one");
 		probe_remedy(r, "systemd-run --user --scope -p Delegate=yes cordon …");
 	}
 }
