@@ -122,39 +122,59 @@ static void add_io(struct proc_io *sum, const struct proc_io *more)
 }
 
 /* Who is gone was waited for, and its time then is its parent's; or nobody waited (SIGCHLD ignored), and then what was seen of
- * it is all that is known. Its parent's sum tells which. Where a whole line has gone the sums are compared as a whole. */
-static void account_gone(struct tree *t, struct reading *now)
+ * it is all that is known. Its parent's sum tells which, but perhaps only the next time: the parent may have been read before
+ * it waited. So what is owed has one look's time to appear there. */
+static uint64_t settle(struct tree_debt *debt, uint64_t fresh, uint64_t credit)
+{
+	uint64_t lost = 0;
+	debt->credit_us += credit;
+	if (debt->credit_us >= debt->owed_us + fresh) {
+		*debt = (struct tree_debt){ 0 };
+		return 0;
+	}
+	if (debt->owed_us > debt->credit_us + TICKS_SLACK_US) { /* more than rounding */
+		lost = debt->owed_us - debt->credit_us;
+		*debt = (struct tree_debt){ 0 };
+	}
+	debt->owed_us += fresh;
+	return lost;
+}
+
+/* What those who are gone since have used, for each parent; true where a parent is gone, too: then the sums are compared as a
+ * whole. */
+static bool account_gone(struct tree *t, struct reading *now, uint64_t *ret_owed)
 {
 	bool line_gone = false;
-	uint64_t owed = 0, credit = 0, lost = 0;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct tree_member *gone = &t->members[i];
 		struct tree_member *parent = find(now->list, now->count, gone->parent);
 		if (find(now->list, now->count, gone->pid))
 			continue;
 		line_gone |= !parent;
-		owed += gone->own_us + gone->waited_us;
+		*ret_owed += gone->own_us + gone->waited_us;
 		if (parent)
-			parent->owed_us += gone->own_us + gone->waited_us;
+			parent->fresh_us += gone->own_us + gone->waited_us;
 		if (gone->io_known && (!parent || !parent->io_known))
 			add_io(&t->lost_io, &gone->io);
 	}
+	return line_gone;
+}
+
+static void account(struct tree *t, struct reading *now)
+{
+	uint64_t owed = 0, credit = 0, lost = 0;
+	bool line_gone = account_gone(t, now, &owed);
 	for (size_t i = 0; i < now->count; i++) {
 		struct tree_member *m = &now->list[i];
 		const struct tree_member *before = find(t->members, t->count, m->pid);
 		uint64_t rise = m->waited_us - (before && before->waited_us <= m->waited_us ? before->waited_us : 0);
 		credit += rise;
-		m->credit_us += rise;
-		if (m->credit_us >= m->owed_us)
-			m->credit_us = m->owed_us = 0;
-		if (m->owed_us <= m->credit_us + TICKS_SLACK_US)
-			continue; /* not yet more than rounding */
-		lost += m->owed_us - m->credit_us;
-		m->credit_us = m->owed_us = 0;
+		lost += settle(&m->debt, m->fresh_us, rise);
+		m->fresh_us = 0;
+		if (line_gone)
+			m->debt = (struct tree_debt){ 0 }; /* it is settled as a whole */
 	}
-	if (line_gone)
-		lost = owed > credit + TICKS_SLACK_US ? owed - credit : 0;
-	t->lost_us += lost;
+	t->lost_us += settle(&t->debt, line_gone ? owed : 0, line_gone || t->debt.owed_us ? credit : 0) + (line_gone ? 0 : lost);
 }
 
 static void sum_up(struct tree *t)
@@ -196,7 +216,7 @@ int tree_look(struct tree *t, int proc, struct tree_usage *ret)
 	autoclean(reading_done) struct reading now = { 0 };
 	t->usage.busy = 0;
 	TRY(read_all(t, proc, &now));
-	account_gone(t, &now);
+	account(t, &now);
 	free(t->members);
 	t->members = TAKE(now.list);
 	t->count = now.count;

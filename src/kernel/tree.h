@@ -14,11 +14,17 @@
 
 #include "kernel/proc.h"
 
+/* Of members that are gone: what was seen of them, and what those who are left got to hear. */
+struct tree_debt {
+	uint64_t owed_us, credit_us;
+};
+
 struct tree_member {
 	pid_t pid, parent;
 	uint32_t threads; /* 0: a zombie */
 	uint64_t own_us, waited_us;
-	uint64_t owed_us, credit_us; /* of its children that are gone: what was seen of them, and what it got to hear */
+	struct tree_debt debt;
+	uint64_t fresh_us; /* of its children that are gone since the last look */
 	uint64_t rss_bytes;
 	struct proc_memory memory;
 	struct proc_io io;
@@ -41,7 +47,8 @@ struct tree {
 	struct tree_member *members;
 	size_t count; /* sorted by pid */
 	uint32_t looks_since_read;
-	uint64_t lost_us; /* of members whose time nobody got to hear of */
+	struct tree_debt debt; /* where a whole line has gone */
+	uint64_t lost_us;      /* of members whose time nobody got to hear of */
 	struct proc_io lost_io;
 	struct tree_usage usage;
 };
