@@ -6,6 +6,8 @@
  * neither alone is enough: space can be reserved without being written, and others can free what the run takes. A run that
  * writes nothing is never walked for, however many files lie there.
  *
+ * A walk begins where new files mostly are, and looks further only when what was written and has gone from the disk is not found.
+ *
  * No picture of the beginning is needed, which would cost every short run a walk: what was born since the start is the run's, by
  * the file system's own times, which nobody can set. Of files that were there before and have been changed as much counts as
  * the tree has written, since their former sizes are not known. */
@@ -26,7 +28,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 #define LEAST_STEP (MIB / 4) /* less is no reason for a walk */
-#define SLICE_US 2000        /* of a walk at one look */
+#define SLICE_US 4000        /* of a walk at one look */
 #define URGENT_SLICE_US 25000
 #define REST 25            /* after a walk, that many times what it took */
 #define REFRESH_US 5000000 /* a run that goes on writing is walked for this often at least */
@@ -168,13 +170,15 @@ static void count_unlinked(struct run *run, int proc)
 static void add_sum(struct walk_sum *sum, const struct walk_sum *more)
 {
 	sum->new_bytes += more->new_bytes;
+	sum->near_bytes += more->near_bytes;
 	sum->changed_bytes += more->changed_bytes;
 	sum->entries += more->entries;
 	sum->closed += more->closed;
 }
 
-static void begin(struct disk *d, uint64_t written, uint64_t lost)
+static void begin(struct disk *d, uint64_t written, uint64_t lost, enum walk_care care)
 {
+	d->care = care;
 	d->walking = true;
 	d->next_op = 0;
 	d->sum = (struct walk_sum){ 0 };
@@ -189,8 +193,18 @@ static void conclude(struct run *run, int proc, uint64_t written, uint64_t lost,
 {
 	struct disk *d = &run->meter.disk;
 	count_unlinked(run, proc);
+	if (d->care == WALK_NEAR)
+		d->sum.new_bytes += d->far_new;
+	else
+		d->far_new = d->sum.new_bytes - smaller(d->sum.near_bytes, d->sum.new_bytes);
+	d->old_changed = larger(d->care == WALK_FULL ? 0 : d->old_changed, d->sum.changed_bytes);
 	uint64_t into_old = written > d->sum.new_bytes ? written - d->sum.new_bytes : 0;
-	uint64_t added = d->sum.new_bytes + smaller(d->sum.changed_bytes, into_old);
+	uint64_t added = d->sum.new_bytes + smaller(d->old_changed, into_old);
+	/* Written, gone from the disk, and not found: it lies further off, or in old files. */
+	uint64_t missing = smaller(into_old, lost - smaller(lost, d->sum.new_bytes));
+	uint64_t limit = (uint64_t)run->plan.limits.disk_bytes;
+	bool found = missing <= d->old_changed + larger((limit - smaller(limit, added)) / 2, LEAST_STEP);
+	d->next_care = found || d->care == WALK_FULL ? WALK_NEAR : d->care + 1;
 	if (d->sum.closed > 0 || d->tries >= MOST_TRIES)
 		added = larger(added, smaller(written, lost));
 	d->added = added + meter_scratch_bytes(run, proc);
@@ -207,7 +221,7 @@ static bool go_on(struct run *run, int64_t until_us)
 	while (d->walk.dir >= 0 || d->next_op < run->plan.op_count) {
 		if (d->walk.dir < 0) {
 			const char *path = place(&run->plan.ops[d->next_op++]);
-			if (path && walk_begin(&d->walk, path, &d->since) < 0)
+			if (path && walk_begin(&d->walk, path, &d->since, d->care) < 0)
 				add_sum(&d->sum, &d->walk.sum); /* a single file, or nothing */
 			continue;
 		}
@@ -249,8 +263,8 @@ int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int
 		return (int64_t)d->added;
 	uint64_t written = written_bytes(run, &usage->io), lost = lost_bytes(d);
 	struct signs since = { written - smaller(d->written_then, written), lost - smaller(d->lost_then, lost) };
-	if (!d->walking && is_reason(d, limit, since, now_us))
-		begin(d, written, lost);
+	if (!d->walking && (d->next_care > WALK_NEAR || is_reason(d, limit, since, now_us)))
+		begin(d, written, lost, d->next_care);
 	if (d->walking) {
 		d->urgent = d->added + smaller(since.written, since.lost) >= limit;
 		int64_t start = clock_now_us();
@@ -269,7 +283,7 @@ int64_t disk_look_at_end(struct run *run, int64_t patience_us)
 	struct disk *d = &run->meter.disk;
 	if (run->plan.limits.disk_bytes == PLAN_UNLIMITED)
 		return 0;
-	begin(d, 0, 0);
+	begin(d, 0, 0, WALK_FULL);
 	walk_done(&d->walk);
 	if (go_on(run, clock_now_us() + patience_us))
 		d->added = larger(d->added, d->sum.new_bytes + d->sum.changed_bytes);

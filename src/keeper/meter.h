@@ -25,6 +25,9 @@ struct disk {
 	struct walk walk;
 	struct walk_sum sum; /* of this walk, of the places before this one */
 	bool walking, urgent;
+	enum walk_care care, next_care; /* of this walk and the next */
+	uint64_t far_new;               /* new, and not to be found by WALK_NEAR, as of the last walk that was more thorough */
+	uint64_t old_changed;           /* bytes of old files that were changed, as of the last full walk */
 	size_t next_op;
 	uint32_t tries;
 	int64_t walk_us;                  /* what this walk, or the last one, took */

@@ -54,15 +54,20 @@ static int open_dir(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-int walk_begin(struct walk *w, const char *path, const struct timespec *since)
+int walk_begin(struct walk *w, const char *path, const struct timespec *since, enum walk_care care)
 {
 	walk_done(w);
-	*w = (struct walk){ .dir = -1, .since = *since };
+	*w = (struct walk){ .dir = -1, .since = *since, .care = care };
 	int dir = open_dir(AT_FDCWD, path);
 	struct statx s;
-	if (dir == -ENOTDIR && statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, WALK_STATX, &s) == 0 && S_ISREG(s.stx_mode))
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, WALK_STATX, &s) < 0) {
+		fd_done(&dir);
+		return -ENOENT;
+	}
+	if (dir == -ENOTDIR && S_ISREG(s.stx_mode))
 		walk_count(&w->sum, &s, since);
 	TRY(dir);
+	w->changed = w->near = is_since(&s.stx_ctime, since);
 	w->dir = dir;
 	return 0;
 }
@@ -87,7 +92,9 @@ static int descend(struct walk *w, const char *name, int64_t position, const str
 		fd_done(&dir);
 		return 0;
 	}
-	w->above[w->depth++] = (struct walk_level){ here.st_dev, here.st_ino, position };
+	w->above[w->depth++] = (struct walk_level){ here.st_dev, here.st_ino, position, w->changed, w->near };
+	w->changed = is_since(&s->stx_ctime, &w->since);
+	w->near &= w->changed;
 	fd_done(&w->dir);
 	w->dir = dir;
 	w->position = 0;
@@ -106,32 +113,40 @@ static int ascend(struct walk *w)
 	    lseek(dir, level->position, SEEK_SET) < 0)
 		return -ESTALE;
 	w->position = level->position;
+	w->changed = level->changed;
+	w->near = level->near;
 	return 0;
 }
 
 /* True when the walk has moved into this entry. */
-static bool visit(struct walk *w, const char *name, int64_t position)
+static bool visit(struct walk *w, const char *name, unsigned char kind, int64_t position)
 {
 	struct statx s;
+	if (w->care < WALK_FULL && !w->changed && kind != DT_DIR && kind != DT_UNKNOWN)
+		return false;
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    statx(w->dir, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, WALK_STATX, &s) < 0)
 		return false;
 	w->sum.entries++;
+	uint64_t before = w->sum.new_bytes;
 	walk_count(&w->sum, &s, &w->since);
+	w->sum.near_bytes += w->near ? w->sum.new_bytes - before : 0;
+	if (w->care == WALK_NEAR && !is_since(&s.stx_ctime, &w->since))
+		return false;
 	return S_ISDIR(s.stx_mode) && descend(w, name, position, &s) == 1;
 }
 
 /* A piece of the directory in which it stands, or a move to another: 1 when the whole walk is through. */
 static int step_in_dir(struct walk *w, int64_t until_us)
 {
-	_Alignas(struct dirent64) char entries[8192];
+	_Alignas(struct dirent64) char entries[16384];
 	int got = RAW(getdents64, w->dir, entries, sizeof entries);
 	if (got <= 0)
 		return w->depth == 0 ? 1 : ascend(w);
 	for (int at = 0, seen = 0; at < got; seen++) {
 		const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
 		at += entry->d_reclen;
-		if (visit(w, entry->d_name, entry->d_off))
+		if (visit(w, entry->d_name, entry->d_type, entry->d_off))
 			return 0;
 		w->position = entry->d_off;
 		if (seen % ENTRIES_PER_LOOK == ENTRIES_PER_LOOK - 1 && clock_now_us() >= until_us) {
