@@ -120,6 +120,7 @@ static int compile(const struct decision *d, const struct command *command, cons
 		.scratch_base = command->scratch_base,
 		.named_fds = named_fds,
 		.seen = seen,
+		.drain_ms = command->drain_ms,
 	};
 	return backend_compile(&job, ret, e);
 }
@@ -148,6 +149,7 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
+		command.drain_ms = request->drain_ms;
 		if (facts->set_ids) /* the run may become somebody who cannot go where the caller can */
 			TRY(command_resolve_named(request, &d.policy, seen, &command, e));
 		TRY(compile(&d, &command, facts, id, request->keep_fds.n, seen, &d.plan, e));

@@ -47,6 +47,7 @@ struct request {
 	struct strv keep_fds;   /* numbers ≥ 3, in decimal, that the command shall inherit */
 	bool capture;           /* keep stdout and stderr for the report, unless output_fds names a place */
 	int output_fds[2];      /* borrowed; 0: captured, or the caller's own 1 and 2 */
+	int64_t drain_ms;       /* how long output is waited for when the run has ended; 0: as long as usual */
 	int events_fd;          /* JSON lines are written here; 0: none; borrowed */
 	bool samples;           /* subscribers get what the meter sees */
 	uint32_t unheard;       /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */

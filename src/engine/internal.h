@@ -16,6 +16,7 @@ struct command {
 	struct strv env;
 	struct strv named_read; /* paths that the caller named, resolved, where that matters */
 	char *scratch_base;
+	int64_t drain_ms;
 };
 
 void command_done(struct command *c);

@@ -106,6 +106,8 @@ static void tell_sample(struct run *run, const struct tree_usage *tree, int64_t 
 void meter_start(struct run *run)
 {
 	run->meter.tree.root = run->reaper;
+	if (run->plan.limits.processes < PROC_TREE_MOST)
+		run->meter.tree.enough = (size_t)run->plan.limits.processes + 1;
 	run->meter.looked_us = run->started_us;
 	meter_memory_start(&run->meter);
 	disk_start(run);

@@ -67,6 +67,7 @@ struct run {
 	struct ears ears;
 	struct stream streams[2];
 	int private_dir; /* locked while the run lives; -1: none */
+	uint32_t kills;  /* how often it was tried */
 	bool own_pids;   /* a pid namespace ends with its reaper */
 
 	int64_t started_us, ended_us;
@@ -179,6 +180,9 @@ void run_conclude(struct run *run, const struct rusage *usage);
 /* private_dir.c */
 int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e);
 void private_dir_remove(const char *path, int *lock);
+
+/* kill.c: all below the reaper, where no namespace ends with it */
+void run_kill_tree(struct run *run);
 
 /* watch.c: state × event */
 enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER, EV_LIMIT, EV_CANCEL, EV_COUNT };

@@ -11,6 +11,7 @@
 
 /* How often a kill is repeated until the tree is gone, where there is no pid namespace to end it at once. */
 #define KILL_AGAIN_US 50000
+#define KILLS_BY_REAPER 5
 
 static void signal_reaper(const struct run *run, int signal)
 {
@@ -33,8 +34,11 @@ static void note_started(struct run *run)
 
 static void kill_now(struct run *run)
 {
-	if (!run->own_pids)
+	if (!run->own_pids) {
 		group_kill(run);
+		run_kill_tree(run);
+	}
+	run->kills++;
 	signal_reaper(run, run->own_pids ? SIGKILL : REAPER_KILL_SIGNAL);
 	enter_state(run, RUN_KILLED, KILL_AGAIN_US);
 }
@@ -63,6 +67,10 @@ static void end_timeout(struct run *run)
 /* The reaper did not do it: end the reaper itself; what it leaves becomes the keeper's children. */
 static void kill_harder(struct run *run)
 {
+	if (!run->own_pids && run->kills < KILLS_BY_REAPER) {
+		kill_now(run);
+		return;
+	}
 	signal_reaper(run, SIGKILL);
 	enter_state(run, RUN_KILLED, KILL_AGAIN_US);
 	keeper_kill_strays(run->keeper);

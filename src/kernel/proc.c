@@ -64,6 +64,7 @@ int proc_stat(int proc, pid_t pid, struct proc_stat *ret)
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		fields[i] = next_number(&p);
 	line.parent = (pid_t)fields[0];
+	line.group = (pid_t)fields[1];
 	line.waited_us = ticks_to_us(fields[12] + fields[13]);
 	line.threads = (uint32_t)fields[16];
 	line.rss_bytes = fields[20] * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -13,6 +13,7 @@ int proc_open(void); /* a descriptor of /proc */
 struct proc_stat {
 	char state; /* 'R', 'S', 'Z', … */
 	pid_t parent;
+	pid_t group; /* of processes */
 	uint32_t threads;
 	uint64_t waited_us; /* of those it has waited for, and they of theirs */
 	uint64_t rss_bytes; /* resident, of every kind */

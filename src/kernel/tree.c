@@ -12,6 +12,8 @@
 #define MOST_LOOKS_UNREAD 20
 /* The kernel tells waited-for time in ticks, user and system apart, each rounded down. */
 #define TICKS_SLACK_US 20000
+/* Zombies among them do not count, and are not known before. */
+#define SLACK_MEMBERS 64
 
 void tree_done(struct tree *t)
 {
@@ -93,7 +95,7 @@ static int read_all(struct tree *t, int proc, struct reading *ret)
 	add_member(ret, t->root, 0);
 	if (ret->count == 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < ret->count; i++) {
+	for (size_t i = 0; i < ret->count && !(t->enough && i > t->enough + SLACK_MEMBERS); i++) {
 		struct tree_member m = ret->list[i];
 		bool there = read_member(t, proc, &m);
 		if (!there && i == 0)
@@ -104,6 +106,8 @@ static int read_all(struct tree *t, int proc, struct reading *ret)
 		else if (m.threads > 0)
 			proc_children(proc, m.pid, m.threads, add_member, ret);
 	}
+	if (t->enough && ret->count > t->enough + SLACK_MEMBERS + 1)
+		ret->count = t->enough + SLACK_MEMBERS + 1; /* the rest has not been looked at */
 	qsort(ret->list, ret->count, sizeof *ret->list, by_pid);
 	size_t kept = 0; /* a member that is handed to another parent meanwhile is met twice */
 	for (size_t i = 0; i < ret->count; i++)

@@ -43,7 +43,8 @@ struct tree_usage {
 
 struct tree {
 	pid_t root;
-	bool with_io; /* read who wrote what, too */
+	size_t enough; /* more processes than this are not counted: they are too many already; 0: all are */
+	bool with_io;  /* read who wrote what, too */
 	struct tree_member *members;
 	size_t count; /* sorted by pid */
 	uint32_t looks_since_read;

@@ -29,7 +29,7 @@ int native_set_limits(struct native *n)
 	n->plan->limits = (struct plan_limits){
 		.wall_ms = scaled(n, LIMIT_TIMEOUT_MS, 1),
 		.grace_ms = GRACE_MS,
-		.drain_ms = DRAIN_MS,
+		.drain_ms = n->job->drain_ms > 0 ? n->job->drain_ms : DRAIN_MS,
 		.output_bytes = scaled(n, LIMIT_OUTPUT_BYTES, 1),
 		.memory_bytes = scaled(n, LIMIT_MEMORY_MB, 1 << 20),
 		.cpu_ms = scaled(n, LIMIT_CPU_SECONDS, 1000),

@@ -84,6 +84,7 @@ int set_pass_environment(struct args *a, const struct option_row *row, const cha
 int set_network(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_user(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_seccomp(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_drain(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_keep_fd(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_limit(struct args *a, const struct option_row *row, const char *value, struct err *e);
 

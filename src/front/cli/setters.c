@@ -212,3 +212,16 @@ int set_keep_fd(struct args *a, const struct option_row *row, const char *value,
 		return 0;
 	return strv_add(&a->request.keep_fds, value) < 0 ? err_nomem(e) : 0;
 }
+
+#define LONGEST_DRAIN_MS 60000
+
+int set_drain(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	int64_t ms;
+	if (str_parse_duration(value, 1000, &ms) < 0 || ms < 1 || ms > LONGEST_DRAIN_MS) {
+		err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\" is not a time of 1ms to 60s", row->name, value);
+		return err_hint(e, -EINVAL, "write it as in --drain 200ms or --drain 2s");
+	}
+	a->request.drain_ms = ms;
+	return 0;
+}
