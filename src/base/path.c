@@ -143,7 +143,7 @@ static int look_anew(struct path_memo *seen, const char *path, size_t length, st
 
 /* Whoever asked for this many names of one directory in a row, all of which were there, will ask for more: reading the directory
  * costs a quarter of asking. That they were there says that asking would succeed, too. */
-enum { NEIGHBOURS_TO_READ = 32, MOST_READ = 2048, READ_BYTES = 16384 };
+enum { NEIGHBOURS_TO_READ = 128, MOST_READ = 2048, READ_BYTES = 16384 };
 
 static void remember_entry(struct path_memo *seen, char path[PATH_MAX], size_t length, const struct dirent64 *entry)
 {

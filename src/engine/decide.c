@@ -90,6 +90,10 @@ static int resolve_policy(const struct engine *engine, const struct request *req
 		err_set(e, ERR_IO, errno, "workingDirectory", "cannot tell the current directory");
 		return err_hint(e, -EIO, "change to a directory that exists, or use --cwd DIR");
 	}
+	/* The kernel names it without links: remembered as it is, it need not be walked to. */
+	struct path_look look;
+	if (cwd[0] == '/')
+		(void)path_look(seen, cwd, &look);
 	struct policy_place place = { .cwd = cwd, .home = getenv("HOME") };
 	struct policy_sources sources = {
 		.place = &place,

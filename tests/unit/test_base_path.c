@@ -222,7 +222,7 @@ static void test_memo_grows(void **state)
 static void test_memo_reads(void **state)
 {
 	(void)state;
-	enum { ASKED = 40, ALL = 60 };
+	enum { ASKED = 140, ALL = 180 };
 	autoclean(path_memo_done) struct path_memo seen = { 0 };
 	char path[128], want[128];
 	assert_int_equal(mkdir("read", 0755), 0);
