@@ -105,6 +105,8 @@ static int start(struct cordon_engine *engine, const struct cordon_run_options *
 {
 	autoclean(request_done) struct request request = { 0 };
 	autoclean(fd_done) int input = -1;
+	if (engine->spare)
+		engine_prepare(engine->engine); /* the keeper makes it while we decide */
 	autoclean(close_scope) struct cordon_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return err_nomem(e);
@@ -115,8 +117,6 @@ static int start(struct cordon_engine *engine, const struct cordon_run_options *
 	request.owner = run;
 	TRY(make_request(options, &request, &input, e));
 	TRY(engine_start(engine->engine, &request, &run->run, e));
-	if (engine->spare)
-		engine_prepare(engine->engine);
 	run->next = engine->runs;
 	engine->runs = run;
 	*ret = TAKE(run);
