@@ -30,7 +30,7 @@ bench: all ## measure against a plain spawn and against peers
 	@tools/setup bench
 	@bench/run $(ARGS)
 
-check: all ## static checks: two compilers, clang-tidy, cppcheck, format, layering, bans, headers, lengths
+check: all ## static checks: two compilers, clang-tidy, cppcheck, gcc -fanalyzer, the ABI, format, layering, bans, headers, lengths
 	@tools/setup check
 	@$(MAKE) -s --no-print-directory build-clang/build.ninja
 	@tools/check $(ARGS)

@@ -154,7 +154,7 @@ int cordon_run_cancel(struct cordon_run *run)
 int cordon_execute(struct cordon_engine *engine, const struct cordon_run_options *options, struct cordon_run **run,
 		   struct cordon_error *error)
 {
-	struct cordon_run *started;
+	struct cordon_run *started = NULL;
 	if (!run)
 		return public_misuse("no place for the run", error);
 	TRY(cordon_run_start(engine, options, &started, error));
