@@ -145,6 +145,8 @@ typedef void (*engine_listener)(void *context, const struct engine_event *event)
 int engine_subscribe(struct engine *engine, engine_listener listener, void *context);
 
 /* ---- in words ---- */
+/* The policy's name for the limit that this reason speaks of; NULL: none. */
+const char *engine_limit_name(enum kill_reason reason);
 /* Exit status of the tool for this outcome (HOUSE: its own, 124, 125, 126, 127, 137, 128+n). */
 int outcome_exit_status(const struct outcome *o);
 /* "" for a normal end, else one line: what ended it, by which limit, after how long. */

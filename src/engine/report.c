@@ -46,6 +46,12 @@ const struct limited *limited_by(enum kill_reason reason)
 	return NULL;
 }
 
+const char *engine_limit_name(enum kill_reason reason)
+{
+	const struct limited *limited = limited_by(reason);
+	return limited ? policy_limit_rows[limited->limit].json : NULL;
+}
+
 void outcome_sentence(const struct run *run, char *out, size_t size)
 {
 	const struct outcome *o = run_outcome(run);

@@ -38,7 +38,7 @@ struct args {
 	char **words; /* borrowed from argv */
 	int word_count;
 	struct request request;
-	const char *input, *events;
+	const char *input, *events, *stats;
 	bool json, help;
 	uint64_t seen; /* which options were given, by index */
 	char *here;    /* the current directory, once a path needed it */

@@ -19,6 +19,7 @@
 #include "base/scope.h"
 #include "base/str.h"
 #include "front/cli/print.h"
+#include "front/cli/stats.h"
 
 /* ---- signals ---- */
 
@@ -174,6 +175,40 @@ static int report_text(const struct run *run, struct err *e)
 	return outcome_exit_status(o);
 }
 
+/* ---- what is seen meanwhile ---- */
+
+struct watcher {
+	struct stats_writer stats;
+};
+
+static void watcher_done(struct watcher *w)
+{
+	stats_done(&w->stats);
+}
+
+static void on_event(void *context, const struct engine_event *event)
+{
+	struct watcher *w = context;
+	stats_hear(&w->stats, event);
+}
+
+static int watch(struct watcher *w, struct engine *engine, struct args *a, struct err *e)
+{
+	if (a->stats)
+		TRY(stats_open(&w->stats, a->stats, e));
+	a->request.samples = a->stats;
+	return a->request.samples && engine_subscribe(engine, on_event, w) < 0 ? err_nomem(e) : 0;
+}
+
+static void note_lost_stats(const struct watcher *w, const struct args *a)
+{
+	if (w->stats.fd < 0 || !w->stats.errnum || a->json)
+		return;
+	autoclean(buf_done) struct buf text = BUF_MAX(4096);
+	buf_add_format(&text, "\"%s\" is not complete: %s", a->stats, strerror(w->stats.errnum));
+	print_note(buf_text(&text));
+}
+
 static void note_lost_events(struct run *run, const struct args *a)
 {
 	uint64_t lost = a->events ? run_drain_events(run) : 0;
@@ -185,7 +220,7 @@ static void note_lost_events(struct run *run, const struct args *a)
 	print_note(buf_text(&text));
 }
 
-static int run_it(struct engine *engine, struct args *a, struct run **ret, struct err *e)
+static int run_it(struct engine *engine, struct args *a, const struct watcher *w, struct run **ret, struct err *e)
 {
 	TRY(engine_start(engine, &a->request, ret, e));
 	const struct strv *notes = &run_decision(*ret)->notes;
@@ -195,6 +230,7 @@ static int run_it(struct engine *engine, struct args *a, struct run **ret, struc
 	if (result < 0)
 		return err_set(e, ERR_INTERNAL, -result, "keeper", "the run was lost from sight");
 	note_lost_events(*ret, a);
+	note_lost_stats(w, a);
 	return a->json ? report_json(*ret, e) : report_text(*ret, e);
 }
 
@@ -206,10 +242,12 @@ int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
 	TRY(set_events(a, &events, e));
 	a->request.capture = a->json;
 	signal(SIGTSTP, SIG_IGN);
+	autoclean(watcher_done) struct watcher watcher = { .stats.fd = -1 }; /* outlives the engine, which may still tell */
 	autoclean(engine_close) struct engine *engine = NULL;
 	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper, .prepare = true }, &engine, e));
+	TRY(watch(&watcher, engine, a, e));
 	struct run *run = NULL;
-	int result = run_it(engine, a, &run, e);
+	int result = run_it(engine, a, &watcher, &run, e);
 	if (run)
 		run_done(engine, &run);
 	return result;
