@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Inherited descriptors and the working directory of those who start the run (CVE-2024-21626 and its kin).
+# Inherited descriptors and the working directory of those who start the run (CVE-2024-21626 and its kin). P_108
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 outside=$T/outside

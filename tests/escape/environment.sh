@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Loaders and interpreters that listen to variables, programs that lie in the working directory, and names full of control
-# characters: the first two must not reach cordon, the last must not reach a terminal through cordon's own messages.
+# characters: the first two must not reach cordon, the last must not reach a terminal through cordon's own messages. P_108 P_109 P_117
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From what is granted to what is not: links, renames, races, /proc, descriptors; and around a denied path inside a granted tree.
+# From what is granted to what is not: links, renames, races, /proc, descriptors; and around a denied path inside a granted tree. P_101 P_102 P_104
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Objects that outlive a process: System V and POSIX IPC, keys, shared memory, locks. None is left on the host, none is reached.
+# Objects that outlive a process: System V and POSIX IPC, keys, shared memory, locks. None is left on the host, none is reached. P_103 P_118
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 deeds=$PROBE_DIR/deeds

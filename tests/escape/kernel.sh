@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Doors of the kernel: namespaces, mounts, tracing, programs in the kernel, foreign entrances; and what the run could do to its own
-# confinement: undo it, nest it, weaken it for children.
+# confinement: undo it, nest it, weaken it for children. P_106
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 deeds=$PROBE_DIR/deeds

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Output as a weapon: floods on both streams, readers that are slow, gone or closed, pipes that are resized or held open.
+# Output as a weapon: floods on both streams, readers that are slow, gone or closed, pipes that are resized or held open. P_116 P_112
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 rss() { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status" 2>/dev/null; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Looking into other processes: keeper, reaper, the tool, and others of the same user; overwriting what they execute.
+# Looking into other processes: keeper, reaper, the tool, and others of the same user; overwriting what they execute. P_114
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 deeds=$PROBE_DIR/deeds

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Set-user-ID and set-group-ID files, device nodes, file capabilities: none may be left on the host, by any road. Worst for root,
-# whose run writes root's own files in a directory of root's.
+# whose run writes root's own files in a directory of root's. P_107
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Signals out of the run: to others of the same user, the keeper, the tool, process groups; by number, group, pidfd and detours.
+# Signals out of the run: to others of the same user, the keeper, the tool, process groups; by number, group, pidfd and detours. P_114
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 # The victims block SIGURG, which harms nobody: whether it came is seen in their pending signals.

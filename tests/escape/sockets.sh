@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sockets of every family: closed but for connected pairs; with the network INET only. Servers outside listen on all of them.
+# Sockets of every family: closed but for connected pairs; with the network INET only. Servers outside listen on all of them. P_105
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 deeds=$PROBE_DIR/deeds

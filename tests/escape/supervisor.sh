@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Killing those who watch: tool, keeper and reaper die by SIGKILL, are stopped, or lose their place while a run is under way.
+# Killing those who watch: tool, keeper and reaper die by SIGKILL, are stopped, or lose their place while a run is under way. P_115
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 marked() { # MARK: processes with this word in their command line, but for ourselves and the tool

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whoever tries to outlive the run: daemons, double forks, ignored signals, stopped processes, bombs that go off during the kill.
+# Whoever tries to outlive the run: daemons, double forks, ignored signals, stopped processes, bombs that go off during the kill. P_115
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 deeds=$PROBE_DIR/deeds

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The caller's terminal: typing into it, reading from it, changing its modes. A run gets no terminal, and cannot open one.
+# The caller's terminal: typing into it, reading from it, changing its modes. A run gets no terminal, and cannot open one. P_108
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 cat >"$T/driver.py" <<'P'
