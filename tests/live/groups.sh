@@ -134,10 +134,10 @@ time.sleep(0.5)'
 	expect_out '^no$'
 
 	about "$ABOUT_WHO: CPU of those who are gone and nobody waited for"
-	sandbox --json --cpu 1s --timeout 20s -- perl -MTime::HiRes=time,sleep -e '$SIG{CHLD} = "IGNORE"; for (1 .. 30) { if (!fork) { 1 while (times)[0] + (times)[1] < 0.1; exit } sleep 0.12 }'
+	sandbox --json --cpu 1s --processes 60 --timeout 20s -- perl -MTime::HiRes=time,sleep -e '$SIG{CHLD} = "IGNORE"; for (1 .. 30) { if (!fork) { 1 while (times)[0] + (times)[1] < 0.1; exit } sleep 0.12 }'
 	expect_json killReason cpu_limit
 	expect_between 'CPU ms' 1000 "$(json "$OUT" resourceUsage.cpuTimeMs)" 1300
-	sandbox --json --cpu 3s --timeout 20s -- perl -MTime::HiRes=time,sleep -e '$SIG{CHLD} = "IGNORE"; for (1 .. 10) { if (!fork) { 1 while (times)[0] + (times)[1] < 0.1; exit } sleep 0.25 }'
+	sandbox --json --cpu 3s --processes 60 --timeout 20s -- perl -MTime::HiRes=time,sleep -e '$SIG{CHLD} = "IGNORE"; for (1 .. 10) { if (!fork) { 1 while (times)[0] + (times)[1] < 0.1; exit } sleep 0.25 }'
 	expect_json killReason null
 	expect_between 'twin: CPU ms of ten times 100' 950 "$(json "$OUT" resourceUsage.cpuTimeMs)" 1250
 	about "$ABOUT_WHO"
