@@ -123,6 +123,7 @@ static int compile(const struct decision *d, const struct command *command, cons
 		.env = &command->env,
 		.scratch_base = command->scratch_base,
 		.named_fds = named_fds,
+		.trace = command->trace,
 		.seen = seen,
 		.drain_ms = command->drain_ms,
 	};
@@ -154,6 +155,7 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
 		command.drain_ms = request->drain_ms;
+		command.trace = request->trace_denials ? PLAN_TRACE_REFUSED : PLAN_TRACE_NOTHING;
 		if (facts->set_ids) /* the run may become somebody who cannot go where the caller can */
 			TRY(command_resolve_named(request, &d.policy, seen, &command, e));
 		TRY(compile(&d, &command, facts, id, request->keep_fds.n, seen, &d.plan, e));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/path.h"
 #include "base/scope.h"
 #include "base/str.h"
 #include "engine/internal.h"
@@ -12,7 +13,7 @@
 #include "kernel/seccomp.h"
 
 /* More kinds than these are only counted: what a run can make up must not fill the host. */
-#define MOST_KINDS 256
+#define MOST_KINDS 4096
 
 const struct wire_denial *denials_keep(struct denials *d, const struct wire_denial *denial)
 {
@@ -102,9 +103,67 @@ static const char *find_fix(const struct policy *p, bool strict, const struct wi
 	return NULL;
 }
 
+/* As a word for a shell. */
+static void quote(const char *path, char *out, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:@%=";
+	if (path[strspn(path, plain)] == '\0') {
+		snprintf(out, size, "%s", path);
+		return;
+	}
+	size_t at = 0;
+	out[at++] = '\'';
+	for (; *path && at + 6 < size; path++) {
+		if (*path == '\'')
+			at += (size_t)snprintf(out + at, size - at, "'\\''");
+		else
+			out[at++] = *path;
+	}
+	out[at++] = '\'';
+	out[at] = '\0';
+}
+
+void denial_path(const struct wire_denial *d, char *out, size_t size)
+{
+	snprintf(out, size, "%s", d->path);
+	char *slash = d->access & WIRE_ACCESS_MAKE ? strrchr(out, '/') : NULL;
+	if (slash)
+		*(slash == out ? slash + 1 : slash) = '\0';
+}
+
+static void describe_traced(const struct policy *p, const struct wire_denial *d, struct denial_words *ret)
+{
+	char path[sizeof d->path], word[1024];
+	if (d->access & WIRE_ACCESS_NETWORK) {
+		ret->meaning = "reach an address";
+		snprintf(ret->reason, sizeof ret->reason, "the policy allows no network");
+		ret->fix = "--allow-network";
+		return;
+	}
+	bool writes = d->access & (WIRE_ACCESS_WRITE | WIRE_ACCESS_MAKE);
+	ret->meaning = d->access & WIRE_ACCESS_MAKE    ? "make or remove"
+		       : d->access & WIRE_ACCESS_WRITE ? "write"
+						       : "read or execute";
+	for (size_t i = 0; i < p->denied_paths.n; i++)
+		if (path_is_within(d->path, p->denied_paths.v[i])) {
+			snprintf(ret->reason, sizeof ret->reason, "deniedPaths closes it");
+			return;
+		}
+	snprintf(ret->reason, sizeof ret->reason, "%s",
+		 writes ? "no path of allowedWritePaths holds it" : "no path of allowedReadPaths or allowedWritePaths holds it");
+	denial_path(d, path, sizeof path);
+	quote(path, word, sizeof word);
+	snprintf(ret->option, sizeof ret->option, "--%s %s", writes ? "write" : "read", word);
+	ret->fix = ret->option;
+}
+
 void denial_describe(const struct policy *p, const struct wire_denial *d, struct denial_words *ret)
 {
 	*ret = (struct denial_words){ .kind = d->kind, .call = seccomp_syscall_name(d->syscall), .meaning = "a system call" };
+	if (d->access) {
+		describe_traced(p, d, ret);
+		return;
+	}
 	bool strict = strv_has(&p->seccomp, "strict");
 	snprintf(ret->reason, sizeof ret->reason, "the system call filter refuses it");
 	ret->fix = find_fix(p, strict, d);
@@ -138,7 +197,9 @@ void denial_put(struct json_writer *w, const char *key, const struct policy *p, 
 	json_put_int(w, "pid", d->pid);
 	json_put_string(w, "program", program[0] ? program : NULL);
 	json_put_string(w, "reason", words.reason);
-	json_put_string(w, "fix", words.fix);
+	char fix[4 * sizeof words.option];
+	str_printable(words.fix ? words.fix : "", words.fix ? strlen(words.fix) : 0, fix, sizeof fix);
+	json_put_string(w, "fix", words.fix ? fix : NULL);
 	json_put_int(w, "count", (int64_t)d->count);
 	json_close(w, '}');
 }

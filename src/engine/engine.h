@@ -45,6 +45,7 @@ struct request {
 	char *input_path;
 	int input_fd;
 	struct strv keep_fds;   /* numbers ≥ 3, in decimal, that the command shall inherit */
+	bool trace_denials;     /* also find out which paths and addresses it lacked */
 	bool capture;           /* keep stdout and stderr for the report, unless output_fds names a place */
 	int output_fds[2];      /* borrowed; 0: captured, or the caller's own 1 and 2 */
 	int64_t drain_ms;       /* how long output is waited for when the run has ended; 0: as long as usual */

@@ -17,6 +17,7 @@ struct command {
 	struct strv named_read; /* paths that the caller named, resolved, where that matters */
 	char *scratch_base;
 	int64_t drain_ms;
+	enum plan_trace trace;
 };
 
 void command_done(struct command *c);
@@ -55,9 +56,12 @@ struct denial_words {
 	const char *kind, *call, *meaning; /* call: NULL if it has no name */
 	char reason[128];
 	const char *fix; /* NULL: nothing may open it */
+	char option[1100];
 	bool probed;     /* libraries try it on their own, and do without */
 };
 
+/* The path that would have to be granted: to change a name, its directory. */
+void denial_path(const struct wire_denial *d, char *out, size_t size);
 void denial_describe(const struct policy *p, const struct wire_denial *d, struct denial_words *ret);
 void denial_put(struct json_writer *w, const char *key, const struct policy *p, const struct wire_denial *denial);
 

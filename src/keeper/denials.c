@@ -11,11 +11,13 @@
 #include "base/scope.h"
 #include "keeper/caller.h"
 #include "keeper/run.h"
+#include "keeper/trace.h"
 #include "kernel/notify.h"
 #include "kernel/path_calls.h"
 
 /* What a run can make up must not fill the keeper: kinds beyond these are counted together. */
 #define MOST_KINDS 128
+#define MOST_TRACED 4096
 /* Answers: this many at once, then so many a second. */
 #define BURST 20000
 #define PER_MS 5
@@ -24,12 +26,20 @@
 struct denials {
 	const struct op *filter; /* of the plan */
 	uint64_t seed;
-	uint64_t keys[MOST_KINDS];
-	uint64_t counts[MOST_KINDS];
-	size_t n;
+	uint64_t *keys, *counts;
+	size_t n, most;
 	uint64_t other;
 	int64_t tokens, filled_us;
 };
+
+static void denials_free(struct denials *d)
+{
+	if (d) {
+		free(d->keys);
+		free(d->counts);
+	}
+	free(d);
+}
 
 static struct denials *denials_new(const struct plan *plan)
 {
@@ -37,8 +47,13 @@ static struct denials *denials_new(const struct plan *plan)
 	for (size_t i = 0; d && i < plan->op_count; i++)
 		if (plan->ops[i].kind == OP_SECCOMP_HEARD)
 			d->filter = &plan->ops[i];
-	if (!d || !d->filter) {
-		free(d);
+	if (d && d->filter) {
+		d->most = d->filter->u.SECCOMP_HEARD.traced ? MOST_TRACED : MOST_KINDS;
+		d->keys = calloc(d->most, sizeof *d->keys);
+		d->counts = calloc(d->most, sizeof *d->counts);
+	}
+	if (!d || !d->keys || !d->counts) {
+		denials_free(d);
 		return NULL;
 	}
 	d->tokens = BURST;
@@ -88,7 +103,7 @@ static bool count(struct denials *d, uint64_t key, uint32_t *ret_index)
 			d->counts[i]++;
 			return false;
 		}
-	if (d->n == MOST_KINDS) {
+	if (d->n == d->most) {
 		d->other++;
 		return false;
 	}
@@ -125,6 +140,38 @@ static void tell(struct run *run, const struct notify_call *call, uint32_t index
 	keeper_say_denial(run, &denial);
 }
 
+/* ---- tracing ---- */
+static uint64_t use_of(const struct denials *d, const struct trace_use *use)
+{
+	uint64_t hash = mix(d->seed, use->access);
+	for (const char *at = use->path; *at; at++)
+		hash = mix(hash, (unsigned char)*at);
+	return hash;
+}
+
+/* Note what it names, if the plan does not grant that. */
+static void trace(struct run *run, const struct notify_call *call)
+{
+	struct denials *d = run->ears.denials;
+	struct path_call names[2];
+	int count_of_names = path_call_find(call->number, names);
+	for (int i = 0; i < count_of_names; i++) {
+		struct trace_use use;
+		uint32_t index;
+		if (!trace_look(&run->plan, call, &names[i], &use) || !use.refused || !notify_waits(run->ears.listener, call->id) ||
+		    !count(d, use_of(d, &use), &index))
+			continue;
+		struct wire_denial denial = { .index = index, .access = use.access, .syscall = call->number, .count = 1 };
+		memcpy(denial.kind, use.network ? "network" : "path", use.network ? sizeof "network" : sizeof "path");
+		memcpy(denial.path, use.path, sizeof denial.path);
+		memcpy(denial.args, call->args, sizeof denial.args);
+		denial.errnum = EACCES;
+		denial.pid = caller_process(call->pid);
+		caller_program(call->pid, denial.program, sizeof denial.program);
+		keeper_say_denial(run, &denial);
+	}
+}
+
 /* ---- answering ---- */
 static bool may_answer(struct denials *d)
 {
@@ -146,6 +193,14 @@ static void answer(struct run *run, const struct notify_call *call)
 	unsigned looked = 0;
 	uint32_t index;
 	int said = notify_ask_filter(program->data, program->size / sizeof(struct sock_filter), call, &looked);
+	/* The filter judges by registers, which nobody can change meanwhile: what it lets pass goes on, as it would have done
+	 * without us. What we read from memory plays no part in it. */
+	if (said == 0 && d->filter->u.SECCOMP_HEARD.traced) {
+		trace(run, call);
+		d->tokens++;
+		notify_continue(run->ears.listener, call->id);
+		return;
+	}
 	int errnum = said < 0 ? -said : EPERM; /* what the filter lets pass does not come here */
 	if (count(d, kind_of(d, call, looked, errnum), &index))
 		tell(run, call, index, errnum);
@@ -197,6 +252,6 @@ void run_forget_denials(struct run *run)
 	fd_done(&ears->notify);
 	fd_done(&ears->peer);
 	fd_done(&ears->listener);
-	free(ears->denials);
+	denials_free(ears->denials);
 	ears->denials = NULL;
 }

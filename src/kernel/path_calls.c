@@ -1,5 +1,8 @@
 #include "kernel/path_calls.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -39,4 +42,22 @@ int path_calls_traced(int ret[PATH_CALLS_MOST])
 			ret[count++] = number;
 	}
 	return count;
+}
+
+/* load number | one compare a call, each to the RET | jump over it | RET notify | the filter
+ *
+ * Of other architectures' calls the numbers mean something else; the listener asks the filter, which knows, and refuses them. */
+int path_calls_trace(const struct sock_filter *insns, size_t count, struct sock_filter *out, size_t room)
+{
+	int numbers[PATH_CALLS_MOST];
+	size_t calls = (size_t)path_calls_traced(numbers), at = 0;
+	if (calls + 3 + count > room || calls + 3 + count > BPF_MAXINSNS)
+		return -E2BIG;
+	out[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < calls; i++)
+		out[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)numbers[i], (uint8_t)(calls - i), 0);
+	out[at++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);
+	out[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
+	memcpy(out + at, insns, count * sizeof *insns);
+	return (int)(at + count);
 }

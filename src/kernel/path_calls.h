@@ -1,6 +1,7 @@
 /* Which system calls name files and addresses, and how: for reports and for tracing (path_calls.def). */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum path_deed {
@@ -31,3 +32,7 @@ int path_call_find(int number, struct path_call ret[2]);
 /* Native numbers of the calls that tracing looks at, which is all that this kernel may let pass. Returns how many. */
 #define PATH_CALLS_MOST 64
 int path_calls_traced(int ret[PATH_CALLS_MOST]);
+
+/* A filter of ours with a beginning that notifies of each of them; the rest is as before. How many instructions, or -E2BIG. */
+struct sock_filter; /* linux/filter.h */
+int path_calls_trace(const struct sock_filter *insns, size_t count, struct sock_filter *out, size_t room);

@@ -76,7 +76,6 @@ struct claim {
 enum plan_trace {
 	PLAN_TRACE_NOTHING,
 	PLAN_TRACE_REFUSED, /* calls with paths and addresses, told where the plan grants them nothing */
-	PLAN_TRACE_USED,    /* and where it does */
 	PLAN_TRACE_COUNT
 };
 

@@ -60,6 +60,14 @@ struct wire_warning {
 	int64_t current, max;
 };
 
+/* What was done, or tried, with a path or an address. */
+enum wire_access {
+	WIRE_ACCESS_READ = 1 << 0, /* or executed */
+	WIRE_ACCESS_WRITE = 1 << 1,
+	WIRE_ACCESS_MAKE = 1 << 2, /* the name itself was made or removed: a change of its directory */
+	WIRE_ACCESS_NETWORK = 1 << 3,
+};
+
 /* WIRE_DENIAL: facts, no words. */
 struct wire_denial {
 	char kind[16];   /* "syscall", "path", "network" */

@@ -4,8 +4,9 @@
  *   refuse kinds COUNT            so many different ones
  *   refuse flood PROCESSES MS     all of them at once, for so long
  *   refuse flip ROUNDS            a thread changes the path while it is looked at
- *   refuse stopped                a child is stopped, another killed, in the middle of a refused call
- *   refuse pass COUNT             calls that are allowed; prints the microseconds of one */
+ *   refuse swap OWN SECRET        a path that is now the one, now the other; says how often a file was read, and how often the
+ * secret refuse stopped                a child is stopped, another killed, in the middle of a refused call refuse pass COUNT calls
+ * that are allowed; prints the microseconds of one */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -106,6 +107,41 @@ static int flips(long rounds)
 	return passed;
 }
 
+static const char *own, *secret;
+
+static void *swap(void *unused)
+{
+	(void)unused;
+	while (flipping) {
+		strcpy(path, own);
+		strcpy(path, secret);
+	}
+	return NULL;
+}
+
+/* The path is one's own when the keeper looks, and a secret's when the kernel does, as often as luck has it. */
+static int swaps(long rounds)
+{
+	pthread_t thread;
+	int got = 0, read = 0;
+	strcpy(path, own);
+	if (pthread_create(&thread, NULL, swap, NULL) != 0)
+		return 1;
+	for (long i = 0; i < rounds; i++) {
+		char text[8] = "";
+		int fd = open(path, O_RDONLY);
+		if (fd < 0)
+			continue;
+		read += pread(fd, text, sizeof text - 1, 0) > 0;
+		got += strncmp(text, "secret", 6) == 0;
+		close(fd);
+	}
+	flipping = 0;
+	pthread_join(thread, NULL);
+	printf("%d read, %d secrets\n", read, got);
+	return got != 0 || read == 0;
+}
+
 static int stopped(void)
 {
 	pid_t children[2];
@@ -145,6 +181,11 @@ int main(int argc, char **argv)
 		return flood(first, second);
 	if (strcmp(verb, "flip") == 0)
 		return flips(first);
+	if (strcmp(verb, "swap") == 0 && argc > 3) {
+		own = argv[2];
+		secret = argv[3];
+		return swaps(2000);
+	}
 	if (strcmp(verb, "stopped") == 0)
 		return stopped();
 	return 2;

@@ -8,6 +8,7 @@
 
 #include "base/scope.h"
 #include "base/str.h"
+#include "kernel/path_calls.h"
 #include "kernel/seccomp.h"
 #include "kernel/seccomp_oci.h"
 
@@ -51,7 +52,15 @@ static int add_builtin(struct native *n, enum seccomp_builtin which, const char 
 		if (!is_open(n, point))
 			seccomp_patch(copy, which, point, SECCOMP_VERDICT_NOTIFY); /* a point that it does not have is none */
 	struct blob heard = { plan_bytes(n->plan, copy, size), size };
-	return plan_add(n->plan, PLAN_OP(SECCOMP_HEARD, name, plain, heard, PLAN_TRACE_NOTHING));
+	if (n->job->trace) {
+		struct sock_filter traced[1024];
+		int count = path_calls_trace(copy, program->count, traced, COUNT_OF(traced));
+		if (count < 0)
+			return err_set(n->e, ERR_INTERNAL, -count, "seccomp", "no room to trace in the filter \"%s\"", name);
+		heard.size = (size_t)count * sizeof *traced;
+		heard.data = plan_bytes(n->plan, traced, heard.size);
+	}
+	return plan_add(n->plan, PLAN_OP(SECCOMP_HEARD, name, plain, heard, n->job->trace));
 }
 
 static int add_file(struct native *n, const char *path)

@@ -147,19 +147,18 @@ static void print_line(const char *text)
 }
 
 /* A command that failed may have failed because of these. What libraries merely try explains nothing. */
-static void report_denials(const struct run *run)
+static void report_denials(const struct run *run, size_t most)
 {
-	enum { MOST_LINES = 5 };
 	struct denial_line denial;
 	size_t lines = 0;
 	for (size_t i = 0; run_denial(run, i, &denial); i++)
-		if (!denial.probed && ++lines <= MOST_LINES)
+		if (!denial.probed && ++lines <= most)
 			print_line(denial.text);
-	if (lines > MOST_LINES)
+	if (lines > most)
 		print_line("denied: more than these; --json lists them all");
 }
 
-static int report_text(const struct run *run, struct err *e)
+static int report_text(const struct run *run, bool traced, struct err *e)
 {
 	const struct outcome *o = run_outcome(run);
 	if (o->kind == OUTCOME_FAILED) {
@@ -170,8 +169,8 @@ static int report_text(const struct run *run, struct err *e)
 	outcome_sentence(run, sentence, sizeof sentence);
 	if (sentence[0])
 		print_line(sentence);
-	if (outcome_exit_status(o) != 0)
-		report_denials(run);
+	if (traced || outcome_exit_status(o) != 0)
+		report_denials(run, traced ? 1000 : 5);
 	return outcome_exit_status(o);
 }
 
@@ -231,7 +230,7 @@ static int run_it(struct engine *engine, struct args *a, const struct watcher *w
 		return err_set(e, ERR_INTERNAL, -result, "keeper", "the run was lost from sight");
 	note_lost_events(*ret, a);
 	note_lost_stats(w, a);
-	return a->json ? report_json(*ret, e) : report_text(*ret, e);
+	return a->json ? report_json(*ret, e) : report_text(*ret, a->request.trace_denials, e);
 }
 
 int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
