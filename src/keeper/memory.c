@@ -24,7 +24,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 #define SEARCH_STEP (2 * MIB) /* less than this is not worth a search */
-#define SEARCH_US 500000      /* while there is something, it is searched for this often */
+#define SEARCH_US 250000      /* a tree that does something is searched this often */
 #define EXACT_STEP (16 * MIB)
 #define EXACT_SHARE 10 /* exact looks take at most this part of the time */
 #define MOST_OBJECTS 4096
@@ -112,26 +112,23 @@ uint64_t meter_scratch_bytes(const struct run *run, int proc)
 	return 0;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Shared memory of the run, mapped or not. What is both an object and mapped is in both sums; that together they are no more
  * than what the machine has gained is all that can be said without looking at every page. */
 static uint64_t shared_bytes(struct run *run, uint64_t mapped, int proc, int64_t now_us)
 {
 	struct meter *m = &run->meter;
 	uint64_t shm = machine_shm();
-	uint64_t gained = shm > m->shm_at_start ? shm - m->shm_at_start : 0;
-	bool due = distance(shm, m->shm_searched) >= SEARCH_STEP || (m->shm_objects > 0 && now_us - m->searched_us >= SEARCH_US);
-	if (due && gained >= SEARCH_STEP) {
+	/* Others free some, too, which could hide what the run takes: so it is searched for now and then in any case. */
+	m->shm_at_start = shm < m->shm_at_start ? shm : m->shm_at_start;
+	uint64_t gained = shm - m->shm_at_start;
+	bool rose = shm > m->shm_searched && shm - m->shm_searched >= SEARCH_STEP;
+	if (rose || (m->unsearched && now_us - m->searched_us >= SEARCH_US)) {
 		m->shm_objects = memfd_bytes(&m->tree, proc) + meter_scratch_bytes(run, proc);
 		m->shm_searched = shm;
 		m->searched_us = now_us;
+		m->unsearched = false;
 	}
-	if (gained < SEARCH_STEP)
-		m->shm_objects = 0;
+	m->shm_searched = shm < m->shm_searched ? shm : m->shm_searched;
 	uint64_t most = mapped > m->shm_objects ? mapped : m->shm_objects;
 	most = gained > most ? gained : most;
 	return mapped + m->shm_objects < most ? mapped + m->shm_objects : most;
@@ -171,6 +168,7 @@ static uint64_t without_sharing(struct run *run, const struct tree_usage *usage,
 
 uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us)
 {
+	run->meter.unsearched |= !usage->quiet;
 	uint64_t all = without_sharing(run, usage, proc, now_us);
 	uint64_t mapped = usage->memory.shared < all ? usage->memory.shared : all;
 	return all - mapped + shared_bytes(run, mapped, proc, now_us);

@@ -5,19 +5,21 @@
  * soon as it could have passed a limit by much, but so that the looks themselves stay a small part of the time. */
 #include "keeper/run.h"
 
-#include <unistd.h>
+#include <sched.h>
 
 #include "base/clock.h"
 #include "base/scope.h"
 
 #define CALM_US 50000
 #define SAMPLE_US 45000 /* samples that are told are no closer than this */
-#define LEAST_US 2000
-#define LOOKS_SHARE 10 /* looks take at most this part of the time */
+#define LEAST_US 1000
+#define FIRST_US 20000
+#define FIRST_CORES 4  /* that a run can use from the start */
+#define LOOKS_SHARE 3 /* near a limit, after a look that many times what it took */
 
 /* How fast a core can eat: pages are cleared at about 2 GB/s, and written to the cache at less. */
 #define MEMORY_BYTES_PER_US 2000
-#define DISK_BYTES_PER_US 1500
+#define DISK_BYTES_PER_US 2000
 /* What may be passed before the next look. */
 #define MEMORY_SLACK (INT64_C(40) << 20)
 #define DISK_SLACK (INT64_C(4) << 20)
@@ -53,9 +55,15 @@ static int64_t time_left_us(const struct measure *m, int64_t cores)
 	return m->now > m->most / 2 ? LEAST_US * 2 : CALM_US;
 }
 
+static int64_t cores_here(void)
+{
+	cpu_set_t set;
+	return sched_getaffinity(0, sizeof set, &set) < 0 ? FIRST_CORES : CPU_COUNT(&set);
+}
+
 static int64_t next_look_us(const struct run *run, const struct measure *rows, size_t count, const struct tree_usage *usage)
 {
-	int64_t delay = CALM_US, cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int64_t delay = CALM_US, cores = cores_here();
 	if (usage->threads < cores)
 		cores = usage->threads;
 	for (size_t i = 0; !usage->quiet && i < count; i++) {
@@ -103,6 +111,15 @@ static void tell_sample(struct run *run, const struct tree_usage *tree, int64_t 
 			       });
 }
 
+/* Small limits are passed early. What ends at once is never looked at. */
+static int64_t first_look_us(const struct plan_limits *limits)
+{
+	int64_t memory = limits->memory_bytes / (MEMORY_BYTES_PER_US * FIRST_CORES);
+	int64_t disk = limits->disk_bytes / (DISK_BYTES_PER_US * FIRST_CORES);
+	int64_t first = memory < disk ? memory : disk;
+	return first < FIRST_US / 4 ? FIRST_US / 4 : first > FIRST_US ? FIRST_US : first;
+}
+
 void meter_start(struct run *run)
 {
 	run->meter.tree.root = run->reaper;
@@ -110,8 +127,9 @@ void meter_start(struct run *run)
 		run->meter.tree.enough = (size_t)run->plan.limits.processes + 1;
 	run->meter.looked_us = run->started_us;
 	meter_memory_start(&run->meter);
+	run->meter.searched_us = run->started_us;
 	disk_start(run);
-	run->sample_at_us = run->started_us + 20000;
+	run->sample_at_us = run->started_us + first_look_us(&run->plan.limits);
 }
 
 enum kill_reason run_sample(struct run *run, int64_t now_us)

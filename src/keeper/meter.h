@@ -49,6 +49,7 @@ struct meter {
 	uint64_t shm_searched; /* the same at the last search for memory that nobody maps */
 	uint64_t shm_objects;  /* what that search found */
 	int64_t searched_us;
+	bool unsearched;        /* it has done something since */
 	uint64_t sharing;       /* what the sum over processes counts too often, as of the last exact look */
 	uint64_t sharing_sum;   /* and the sum then */
 	int64_t shared_us;      /* when that was, */

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Limit × shape of the tree, beyond the limit and, as its twin, just below it; with namespaces and, as root, for a user on a host
+# that gives none. How far a limit was passed is printed, and bounded: CPU by 0.3 s, memory by 64 MB, disk by 16 MB, time by 0.1 s and
+# the grace. The machine is shared, so the best of three tries counts.
+. "$(dirname "$0")/../lib.sh"
+[ -x "$CORDON" ] || skip_all 'the tool is not built'
+eat=$PROBE_DIR/eat
+cat >"$T/none.py" <<'P'
+"""A user namespace with all ids, in which no further one can be made; then execute argv in it."""
+import ctypes, os, sys
+r, w = os.pipe()
+ready, go = os.pipe()
+child = os.fork()
+if child == 0:
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0
+    os.write(w, b"x"), os.read(ready, 1)
+    open("/proc/sys/user/max_user_namespaces", "w").write("0")
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.read(r, 1)
+for name in ("uid_map", "gid_map"):
+    open("/proc/%d/%s" % (child, name), "w").write("0 0 65536")
+os.write(go, b"x")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+P
+overshoot() { # WHAT LIMIT: from the report in $OUT, in the limit's unit
+	case $1 in
+	memory | memfd) python3 -c 'import json, sys; print(max(0, round(json.load(open(sys.argv[1]))["resourceUsage"]["peakMemoryMB"] - float(sys.argv[2]))))' "$OUT" "$2" ;;
+	cpu) python3 -c 'import json, sys; print(max(0, round(json.load(open(sys.argv[1]))["resourceUsage"]["cpuTimeMs"] - float(sys.argv[2]))))' "$OUT" "$2" ;;
+	time) python3 -c 'import json, sys; print(max(0, round(json.load(open(sys.argv[1]))["durationMs"] - float(sys.argv[2]))))' "$OUT" "$2" ;;
+	disk) echo $(($(du -sm . | cut -f 1) > $2 ? $(du -sm . | cut -f 1) - $2 : 0)) ;;
+	*) echo 0 ;;
+	esac
+}
+row() { # SHAPE WHAT OPTION LIMIT BEYOND BELOW REASON BOUND
+	local passed=none reason= options=("$3" "$4")
+	[ "$3" = --memory ] || options+=(--memory 512M)
+	[ "$3" = --processes ] || options+=(--processes 60)
+	[ "$3" = --timeout ] || options+=(--timeout 20s)
+	for _ in 1 2 3; do
+		rm -f eaten-*
+		run "${host[@]}" "$CORDON" run --json --read "$PROBE_DIR" "${options[@]}" -- "$eat" "$1" "$2" "$5"
+		reason=$(json "$OUT" killReason)
+		passed=$(overshoot "$2" "${4%%[a-zA-Z]*}")
+		[ "$reason" != "$7" ] || [ "$passed" -gt "$8" ] || break
+	done
+	echo "# $title: $2 of $1: limit $4, wanted $5, passed by $passed"
+	if [ "$reason" = "$7" ] && [ "$passed" -le "$8" ]; then ok "$title: $2 of $1 beyond $4"; else not_ok "$title: $2 of $1 beyond $4" "reason $reason, passed by $passed" "$(remarks)"; fi
+	rm -f eaten-*
+	run "${host[@]}" "$CORDON" run --json --read "$PROBE_DIR" "${options[@]}" -- "$eat" "$1" "$2" "$6"
+	if [ "$STATUS $(json "$OUT" killReason)" = '0 null' ]; then ok "$title: $2 of $1 below $4"; else not_ok "$title: $2 of $1 below $4" "$(remarks)"; fi
+	rm -f eaten-*
+}
+table() { # TITLE HOST...
+	title=$1 host=("${@:2}")
+	while read -r words; do
+		[ -z "$words" ] || row $words
+	done <<'ROWS'
+many memory --memory 96M 240 60 memory_limit 64
+daemon memory --memory 96M 240 60 memory_limit 64
+threads memfd --memory 64M 240 40 memory_limit 64
+one memfd --memory 64M 95 40 memory_limit 64
+daemon memfd --memory 64M 240 40 memory_limit 64
+one cpu --cpu 1000ms 4000 700 cpu_limit 300
+many cpu --cpu 1000ms 4000 700 cpu_limit 300
+daemon cpu --cpu 1000ms 4000 700 cpu_limit 300
+threads cpu --cpu 1000ms 4000 700 cpu_limit 300
+storm cpu --cpu 1000ms 4000 700 cpu_limit 300
+one disk --disk 32M 80 28 disk_limit 16
+many disk --disk 32M 100 28 disk_limit 16
+daemon disk --disk 32M 100 28 disk_limit 16
+threads disk --disk 32M 100 28 disk_limit 16
+storm disk --disk 45M 120 40 disk_limit 16
+one time --timeout 500ms 5000 100 timeout 400
+many time --timeout 500ms 5000 100 timeout 400
+daemon time --timeout 500ms 5000 100 timeout 400
+one output --output 100000 900000 99000 output_limit 0
+many output --output 100000 900000 99000 output_limit 0
+one processes --processes 20 30 15 process_limit 0
+many processes --processes 20 60 8 process_limit 0
+daemon processes --processes 20 60 8 process_limit 0
+ROWS
+}
+if is_root; then
+	cd "$GROUND/user" || exit 1
+	table 'root'
+	as_user=(setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups --inh-caps=-all --bounding-set=-all env -i PATH="$PATH" HOME=/nowhere)
+	if python3 "$T/none.py" true 2>"$ERR"; then
+		table 'a user without namespaces' python3 "$T/none.py" "${as_user[@]}"
+		run python3 "$T/none.py" "${as_user[@]}" prlimit --nproc=300 "$CORDON" run --json --processes 20 --timeout 20s -- perl -e 'fork while 1'
+		title='a user without namespaces'
+		expect_equal "$title: a fork bomb" process_limit "$(json "$OUT" killReason)"
+	else
+		skip 'a user without namespaces' "$(head -n 1 "$ERR")"
+	fi
+else
+	table 'a user'
+fi
+finish
