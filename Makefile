@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 30
 export DESTDIR
 
 # meson sees new files and folders only when it is asked again: the folders themselves are what build.ninja depends on.
-TREE := meson.build meson_options.txt $(wildcard src src/* tests/unit tests/api tests/fuzz tests/probe docs/man examples)
+TREE := meson.build meson_options.txt $(wildcard src src/* tests/unit tests/api tests/fault tests/fuzz tests/probe docs/man examples)
 
 all: ## build the tool, the keeper and the libraries into build/ (the default)
 	@tools/setup build

@@ -17,7 +17,7 @@ enum sink_kind sink_prepare(int *fd)
 {
 	struct stat st;
 	if (fstat(*fd, &st) < 0)
-		return SINK_GONE;
+		return SINK_PATIENT; /* that works with all of them */
 	if (S_ISSOCK(st.st_mode))
 		return SINK_SOCKET;
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))

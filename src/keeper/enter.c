@@ -144,11 +144,12 @@ STEP(DIE_WITH_PARENT)
 {
 	(void)op;
 	TRY(OR_ERRNO(prctl(PR_SET_PDEATHSIG, SIGKILL)));
-	/* In a pid namespace the parent has no number: its end of the status pipe tells whether it is there. */
-	struct pollfd pipe = { .fd = in->status };
-	if (poll(&pipe, 1, 0) < 0)
+	/* In a pid namespace the parent has no number. Its end of the status pipe tells whether it is there, unless a reaper that
+	 * was cloned meanwhile has a copy, or we have: its pidfd always does. */
+	struct pollfd ends[] = { { .fd = in->keeper, .events = POLLIN }, { .fd = in->status } };
+	if (poll(ends, COUNT_OF(ends), 0) < 0)
 		return -errno;
-	return pipe.revents & (POLLERR | POLLHUP) ? -EPIPE : 0;
+	return ends[0].revents || ends[1].revents & (POLLERR | POLLHUP) ? -EPIPE : 0;
 }
 
 STEP(NEW_SESSION)

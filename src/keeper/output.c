@@ -47,27 +47,43 @@ bool run_is_silent(const struct run *run)
 	return s[0].from < 0 && s[1].from < 0 && !stream_wants_write(&s[0]) && !stream_wants_write(&s[1]);
 }
 
-static void lose_reader(struct stream *s)
+/* A reader may go, and the command is told as it would be without us. But a file that takes no more, or no memory for what a
+ * reader has not taken yet, must not look as if all had been written. */
+static void lose_reader(struct run *run, struct stream *s, bool failed, int errnum)
 {
+	if (failed && run->err.code == ERR_NONE) {
+		err_set(&run->err, ERR_IO, errnum, "output", "cannot write the output of the command");
+		err_hint(&run->err, 0, "make room where it goes, or send it somewhere else");
+	}
 	fd_done(&s->from);
 	fd_done(&s->to);
 	s->pending_size = s->pending_at = 0;
 }
 
-static void flush_pending(struct stream *s)
+/* A terminal that hung up says EIO; from a file that means lost bytes. */
+static bool is_loss(bool is_file, int errnum)
 {
+	return is_file || (errnum != EPIPE && errnum != ECONNRESET && errnum != ENXIO && errnum != EIO);
+}
+
+static void flush_pending(struct run *run, struct stream *s)
+{
+	bool is_file = s->kind == SINK_FILE;
+	errno = EPIPE;
 	size_t taken = sink_offer(s->to, &s->kind, s->pending + s->pending_at, s->pending_size);
 	s->pending_at += taken;
 	s->pending_size -= taken;
 	if (s->kind == SINK_GONE)
-		lose_reader(s);
+		lose_reader(run, s, is_loss(is_file, errno), errno);
 }
 
-static void deliver(struct stream *s, const char *bytes, size_t size)
+static void deliver(struct run *run, struct stream *s, const char *bytes, size_t size)
 {
+	bool is_file = s->kind == SINK_FILE;
+	errno = EPIPE;
 	size_t taken = sink_offer(s->to, &s->kind, bytes, size);
 	if (s->kind == SINK_GONE) {
-		lose_reader(s);
+		lose_reader(run, s, is_loss(is_file, errno), errno);
 		return;
 	}
 	if (taken == size)
@@ -75,7 +91,7 @@ static void deliver(struct stream *s, const char *bytes, size_t size)
 	if (!s->pending)
 		s->pending = malloc(CHUNK);
 	if (!s->pending) {
-		lose_reader(s);
+		lose_reader(run, s, true, ENOMEM);
 		return;
 	}
 	memcpy(s->pending, bytes + taken, size - taken);
@@ -99,12 +115,14 @@ bool run_pump(struct run *run, int which)
 	static char chunk[CHUNK]; /* scratch of a single-threaded process, empty between calls */
 	struct stream *s = &run->streams[which];
 	if (stream_wants_write(s))
-		flush_pending(s);
+		flush_pending(run, s);
 	if (!stream_wants_read(s))
 		return false;
 	ssize_t got = read(s->from, chunk, sizeof chunk);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
+	if (got < 0)
+		lose_reader(run, s, true, errno);
 	if (got <= 0) {
 		fd_done(&s->from);
 		return false;
@@ -112,12 +130,12 @@ bool run_pump(struct run *run, int which)
 	run->usage.output_bytes += got;
 	if (got <= run->output_left) {
 		run->output_left -= got;
-		deliver(s, chunk, (size_t)got);
+		deliver(run, s, chunk, (size_t)got);
 		return false;
 	}
 	bool first = !run->streams[0].cut && !run->streams[1].cut;
 	if (!s->cut && run->output_left > 0)
-		deliver(s, chunk, cut_at(chunk, (size_t)run->output_left));
+		deliver(run, s, chunk, cut_at(chunk, (size_t)run->output_left));
 	s->cut = true;
 	run->output_left = 0;
 	return first;

@@ -46,12 +46,14 @@ static _Noreturn void tell_failure(const struct plan *plan, int status, struct f
 	_exit(wrote == (ssize_t)sizeof report ? 0 : 1);
 }
 
-/* Nothing of the keeper's stays open but the socket, which becomes descriptor 0. */
-static int keep_only(int socket)
+/* Nothing of the keeper's stays open but the socket, which becomes descriptor 0, and its pidfd, which becomes 1. */
+static int keep_only(int socket, int keeper)
 {
 	if (socket != 0 && dup3(socket, 0, O_CLOEXEC) < 0)
 		return -errno;
-	return syscall(SYS_close_range, 1, ~0u, 0) < 0 ? -errno : 0;
+	if (keeper != 1 && dup3(keeper, 1, O_CLOEXEC) < 0)
+		return -errno;
+	return syscall(SYS_close_range, 2, ~0u, 0) < 0 ? -errno : 0;
 }
 
 /* Some schedulers leave a new process on the core of its parent, where it would only begin once the parent waits for it. It is
@@ -66,12 +68,12 @@ static void push_away(pid_t pid, const cpu_set_t *anywhere)
 	syscall(SYS_sched_setaffinity, pid, sizeof elsewhere, &elsewhere); /* an empty set is refused: then it stays */
 }
 
-static _Noreturn void spare_main(int socket, const struct plan_spare *kind, const cpu_set_t *anywhere)
+static _Noreturn void spare_main(int socket, int keeper, const struct plan_spare *kind, const cpu_set_t *anywhere)
 {
 	syscall(SYS_sched_setaffinity, 0, sizeof *anywhere, anywhere);
 	reaper_become();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (keep_only(socket) < 0)
+	if (keep_only(socket, keeper) < 0)
 		_exit(1);
 	struct failure failure = prepare(kind);
 	/* Not every plan wants it; where it cannot be made, the step that does tells why. */
@@ -91,6 +93,7 @@ static _Noreturn void spare_main(int socket, const struct plan_spare *kind, cons
 	start_entry(&start, &start.plan, frame.fds[3 + start.named], frame.fds, &entry);
 	entry.own_pids = true;
 	entry.notify = 0;
+	entry.keeper = 1;
 	entry.spare = kind;
 	entry.scratch = scratch;
 	reaper_main(&entry);
@@ -104,9 +107,10 @@ void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind
 	bool known = syscall(SYS_sched_getaffinity, 0, sizeof anywhere, &anywhere) > 0;
 	if (spare->pid > 0 || wire_pair(pair) < 0)
 		return;
-	pid_t pid = clone_reaper(kind->namespaces, &spare->pidfd);
+	autoclean(fd_done) int self = open_self();
+	pid_t pid = self < 0 ? -errno : clone_reaper(kind->namespaces, &spare->pidfd);
 	if (pid == 0)
-		spare_main(pair[1], kind, &anywhere); /* an empty set changes nothing */
+		spare_main(pair[1], self, kind, &anywhere); /* an empty set changes nothing */
 	if (pid < 0) {
 		fd_done(&pair[0]);
 		fd_done(&pair[1]);

@@ -112,13 +112,16 @@ bool pool_hand_over(struct keeper_spare *spare, struct run *run, int status, con
 
 /* spawn.c */
 pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd);
+int open_self(void); /* a pidfd: whoever inherits it can tell whether we are alive */
 int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *start, const int *fds, struct err *e);
 void run_describe_failure(struct run *run, const struct report *report);
+void run_abort(struct run *run, int errnum); /* end it at once: it cannot be watched */
 
 /* enter.c: the child's side; raw system calls only */
 struct entry {
 	const struct plan *plan;
 	int status;                        /* our end of the status pipe */
+	int keeper;                        /* the keeper's pidfd, or -1 */
 	int notify;                        /* our end of the socket that the listener goes through, or -1 */
 	int listener;                      /* of the command's filter, or -1 */
 	int deaf;                          /* why there is no listener: errno, 0 while none was asked for */

@@ -71,7 +71,7 @@ void keeper_watch_group(struct keeper *k, const struct run *run, int fd)
 
 /* A stream is watched for what it waits for: its pipe while the sink is free, the sink while it is not. What is not waited
  * for is not watched at all: epoll would tell of a hang-up over and over. A sink that cannot be watched never blocks. */
-static void watch_stream(struct run *run, int which)
+static int watch_stream(struct run *run, int which)
 {
 	struct stream *s = &run->streams[which];
 	const struct {
@@ -84,15 +84,20 @@ static void watch_stream(struct run *run, int which)
 		{ s->from, stream_wants_read(s), &s->from_watched, EPOLLIN, which ? SOURCE_ERR : SOURCE_OUT },
 		{ s->to, stream_wants_write(s), &s->to_watched, EPOLLOUT, which ? SOURCE_SINK_ERR : SOURCE_SINK_OUT },
 	};
+	int result = 0;
 	for (size_t i = 0; i < COUNT_OF(ends); i++) {
 		if (ends[i].fd < 0 || ends[i].wanted == *ends[i].watched)
 			continue;
+		int watched = 0;
 		if (ends[i].wanted)
-			watch(run->keeper, ends[i].fd, ends[i].events, tag(run, ends[i].source));
+			watched = watch(run->keeper, ends[i].fd, ends[i].events, tag(run, ends[i].source));
 		else
 			epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, ends[i].fd, NULL);
 		*ends[i].watched = ends[i].wanted;
+		if (watched < 0 && watched != -EPERM)
+			result = watched;
 	}
+	return result;
 }
 
 /* ---- what the host is told ---- */
@@ -248,14 +253,18 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 	meter_start(run);
 	int64_t wall_ms = run->plan.limits.wall_ms;
 	run->deadline_us = wall_ms == PLAN_UNLIMITED ? INT64_MAX : run->started_us + wall_ms * 1000;
-	watch(k, run->pidfd, EPOLLIN, tag(run, SOURCE_PIDFD));
+	int watched = watch(k, run->pidfd, EPOLLIN, tag(run, SOURCE_PIDFD));
 	/* The reports can wait in their pipe for the end or for the meter's next look: each wake-up costs as much as a fork. */
-	if (run->tell_start)
-		watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
-	if (run->ears.notify >= 0)
+	if (run->tell_start && watched == 0)
+		watched = watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
+	for (int which = 0; which < 2 && watched == 0; which++)
+		watched = watch_stream(run, which);
+	if (watched < 0) {
+		run_abort(run, -watched);
+		stillborn(run);
+	} else if (run->ears.notify >= 0) {
 		keeper_watch_ears(run, run->ears.notify, true);
-	watch_stream(run, 0);
-	watch_stream(run, 1);
+	}
 }
 
 static void cancel(struct keeper *k, const struct wire_frame *frame)

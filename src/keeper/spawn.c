@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -70,8 +71,15 @@ pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd)
 	return (pid_t)pid;
 }
 
+int open_self(void)
+{
+	return (int)syscall(SYS_pidfd_open, getpid(), 0);
+}
+
 static int start_reaper(struct run *run, struct entry *entry, uint64_t namespaces, struct err *e)
 {
+	autoclean(fd_done) int self = open_self();
+	entry->keeper = self;
 	pid_t pid = clone_reaper(namespaces, &run->pidfd);
 	if (pid == 0) {
 		reaper_become();
@@ -123,6 +131,18 @@ int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *s
 	stream_open(&run->streams[0], TAKE_FD(s.out[0]), fds[1]);
 	stream_open(&run->streams[1], TAKE_FD(s.err[0]), fds[2]);
 	return 0;
+}
+
+/* The kernel lets a user watch so many descriptors and no more. What cannot be watched would go on unseen. */
+void run_abort(struct run *run, int errnum)
+{
+	err_set(&run->err, ERR_IO, errnum, "keeper", "cannot watch the run");
+	err_hint(&run->err, 0, "/proc/sys/fs/epoll/max_user_watches limits what all programs of a user watch together");
+	kill(run->reaper, SIGKILL);
+	while (waitpid(run->reaper, NULL, 0) < 0 && errno == EINTR)
+		;
+	run->reaper = 0;
+	keeper_kill_strays(run->keeper);
 }
 
 /* What an op was about, for the message: its first string, if it has one. */

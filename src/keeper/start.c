@@ -29,7 +29,7 @@ int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, st
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret)
 {
 	*ret = (struct entry){ .plan = plan, .status = status, .ruleset = -1, .id_map = -1, .scratch = -1, .failed_op = -1 };
-	ret->notify = ret->listener = -1;
+	ret->notify = ret->listener = ret->keeper = -1;
 	for (size_t i = 0; i < 3 + start->named; i++) {
 		ret->fds[i] = fds[i];
 		ret->targets[i] = i < 3 ? (int)i : start->targets[i - 3];

@@ -95,7 +95,8 @@ static void report_failure(const struct args *a, const struct err *e)
 	}
 	if (!str_ends(buf_text(&out), "\n"))
 		buf_add_text(&out, "\n");
-	print_to(STDOUT_FILENO, &out);
+	if (print_to(STDOUT_FILENO, &out) < 0)
+		print_failure(e); /* a full disk, say: somebody may read the other one */
 }
 
 static int dispatch(char **argv, const struct cli_host *host, struct args *a, struct err *e)
