@@ -82,6 +82,12 @@ if ! is_root; then
 	expect_equal 'it says so' 'none unavailable: somebody above already listens to the system calls of this tree' "$(enforced)"
 fi
 
+about 'below somebody else'\''s listener'
+run "$refuse" above "${boxed[@]}" --json -- "$deeds" userns
+expect_out EPERM
+expect_json denials '[]'
+expect_equal 'it says so' 'none unavailable: somebody above already listens to the system calls of this tree' "$(enforced)"
+
 about 'few descriptors'
 denied --files 4 -- "$deeds" userns
 expect_equal 'heard of' 'syscall unshare None 1' "$(kinds)"

@@ -1,14 +1,17 @@
 /* What a refused program may do to whoever hears of its refusals. Prints what happened; exits 0 if every refusal was one.
  *
- *   refuse many COUNT             the same refused call over and over; prints the microseconds of one
- *   refuse kinds COUNT            so many different ones
- *   refuse flood PROCESSES MS     all of them at once, for so long
- *   refuse flip ROUNDS            a thread changes the path while it is looked at
- *   refuse swap OWN SECRET        a path that is now the one, now the other; says how often a file was read, and how often the
- * secret refuse stopped                a child is stopped, another killed, in the middle of a refused call refuse pass COUNT calls
- * that are allowed; prints the microseconds of one */
+ *   refuse many COUNT           the same refused call over and over; prints the microseconds of one
+ *   refuse kinds COUNT          so many different ones
+ *   refuse flood PROCESSES MS   all of them at once, for so long
+ *   refuse flip ROUNDS          a thread changes the path while it is looked at
+ *   refuse swap OWN SECRET      a path that is now the one, now the other; prints how often each was read
+ *   refuse stopped              a child is stopped, another killed, in the middle of a refused call
+ *   refuse above COMMAND...     executes the command below a listener of its own
+ *   refuse pass COUNT           calls that are allowed; prints the microseconds of one */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -167,8 +170,23 @@ static int stopped(void)
 	return !refused || !WIFSIGNALED(status[0]) || !WIFSIGNALED(status[1]);
 }
 
+/* Somebody above who listens, as some container managers do: then execute the rest. */
+static int above(char **command)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { 1, &allow };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (listener < 0 || fcntl((int)listener, F_SETFD, 0) < 0)
+		return 3;
+	execv(command[0], command);
+	return 4;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2 && strcmp(argv[1], "above") == 0)
+		return above(argv + 2);
 	const char *verb = argc > 1 ? argv[1] : "";
 	long first = argc > 2 ? strtol(argv[2], NULL, 10) : 1, second = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
 	if (strcmp(verb, "many") == 0)
