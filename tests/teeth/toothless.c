@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/engine.h"
 #include "front/cli/cli.h"
@@ -80,6 +81,8 @@ int __wrap_enter_stage(struct entry *entry, enum op_stage stage)
 	plan.ops = ops;
 	plan.op_count = count;
 	entry->plan = &plan;
+	if (stage == STAGE_COMMAND && left_out.kinds[OP_UMASK])
+		umask(0); /* the reaper has one of its own, which the step stands behind */
 	return __real_enter_stage(entry, stage);
 }
 
