@@ -195,8 +195,16 @@ static int close_others(const struct entry *in, unsigned above)
 }
 
 /* Ours go up to here: above a low RLIMIT_NOFILE, so that the listener still finds a number, and within what a table of descriptors
- * holds without growing. */
+ * holds without growing. A caller who may not have so many gets them lower. */
 #define PARKED 60
+
+static int park(int fd, int out_of_the_way)
+{
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, out_of_the_way > PARKED ? out_of_the_way : PARKED);
+	if (moved < 0 && errno == EINVAL)
+		moved = fcntl(fd, F_DUPFD_CLOEXEC, out_of_the_way);
+	return moved < 0 ? -errno : moved;
+}
 
 /* Every descriptor first goes out of the way, then to its number: a target may be another's source. The table is also the
  * reaper's, until the command is executed: what it needs stays, and closes itself then. */
@@ -211,8 +219,8 @@ STEP(DESCRIPTORS)
 	for (size_t i = 0; i < COUNT_OF(ours); i++) {
 		if (*ours[i] < 0)
 			continue;
-		int moved = fcntl(*ours[i], F_DUPFD_CLOEXEC, out_of_the_way > PARKED ? out_of_the_way : PARKED);
-		TRY(OR_ERRNO(moved));
+		int moved = park(*ours[i], out_of_the_way);
+		TRY(moved);
 		*ours[i] = moved;
 		above = (unsigned)moved;
 	}

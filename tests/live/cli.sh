@@ -213,7 +213,7 @@ complete_words() { # WORDS...: what bash offers for the last one
 }
 expect 'bash reads it' bash -n "$T/completion"
 expect_equal subcommands 'check completion ' "$(complete_words cordon c)"
-expect_equal options '--deny --disk ' "$(complete_words cordon run --d)"
+expect_equal options '--deny --disk --drain ' "$(complete_words cordon run --d)"
 expect_equal 'options of a subcommand that has few' '--help --json ' "$(complete_words cordon doctor --)"
 expect_equal levels 'process ' "$(complete_words cordon run --isolation p)"
 expect_equal 'behind =' 'vm ' "$(complete_words cordon run --isolation = v)"
