@@ -114,6 +114,8 @@ for kind in sys.argv[1:] or KINDS:
     by_count(kind)
 for percent in () if sys.argv[1:] else (1, 3):
     at_random(percent)
+for control in glob.glob(os.environ.get("TMPDIR", "/tmp") + "/fiu-ctrl-*"):
+    os.unlink(control)  # of those that hung, if any
 next_start()
 left = left_on_host(before)
 verdict(not left, "nothing is left on the host", *left)

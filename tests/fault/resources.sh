@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Too few descriptors, a full disk: a clear error or a whole run, nothing between.
-. "$(dirname "$0")/kit.sh"
+. "$(dirname "$0")/kit.bash"
 refused=0 ran=0
 for ((n = 3; n <= 40; n++)); do
 	run timeout 20 bash -c "ulimit -n $n; exec \"\$@\"" - "$CORDON" run -- sh -c 'grep -q Seccomp:.2 /proc/self/status && echo jailed'
@@ -28,13 +28,10 @@ about 'a full disk below TMPDIR'
 # shellcheck disable=SC2016
 script='mount -t tmpfs -o size=64k,mode=1777 none "$1" && cd "$1" && { head -c 1M /dev/zero >fill; export TMPDIR=$1; "$2" run --disk 1000M -- sh -c "echo ran"; echo "status $?"; rm fill; "$2" run --disk 1000M -- sh -c "echo again"; echo "status $?"; ls -A; }'
 mkdir "$T/small" && chmod 777 "$T/small"
-if is_root; then command=(unshare -m); else command=(unshare -rm); fi
-if "${command[@]}" true 2>/dev/null; then
-	run timeout 30 "${command[@]}" sh -c "$script" - "$T/small" "$CORDON"
+if is_root; then # an ordinary user who may mount is root in his namespace, and cordon refuses to be that
+	run timeout 30 unshare -m sh -c "$script" - "$T/small" "$CORDON"
 	expect 'it runs whole, or says why not' grep -qE '^(ran|status 125)$' "$OUT"
 	expect_out '^again$'
 	expect_not_in "$OUT" '^cordon-|^fill'
-else
-	skip 'a full disk below TMPDIR' 'no namespaces here'
 fi
 finish
