@@ -112,12 +112,14 @@ static void watch_mail(struct keeper *k)
 void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload)
 {
 	struct wire_frame frame;
-	if (k->listener && !k->host_gone && wire_frame_make(type, payload, NULL, 0, &frame) == 0) {
+	if (k->listener) {
+		k->host_gone = k->host_gone || wire_frame_make(type, payload, NULL, 0, &frame) < 0; /* keeper_step() tells */
+		if (k->host_gone)
+			return;
 		k->listener(k->listener_context, &frame);
 		wire_frame_done(&frame);
-	}
-	if (k->listener)
 		return;
+	}
 	/* A host that never reads is stuck or gone. It is our only client: without it there is nothing to keep, and a
 	 * lost message would leave it waiting for ever. */
 	if (!k->host_gone && mail_send(&k->mail, k->host, type, payload) < 0)
@@ -259,12 +261,10 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 		watched = watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
 	for (int which = 0; which < 2 && watched == 0; which++)
 		watched = watch_stream(run, which);
-	if (watched < 0) {
+	if (watched < 0)
 		run_abort(run, -watched);
-		stillborn(run);
-	} else if (run->ears.notify >= 0) {
+	else if (run->ears.notify >= 0)
 		keeper_watch_ears(run, run->ears.notify, true);
-	}
 }
 
 static void cancel(struct keeper *k, const struct wire_frame *frame)
@@ -583,7 +583,8 @@ int keeper_fd(const struct keeper *k)
 
 int keeper_step(struct keeper *k, int wait_ms)
 {
-	return wait_and_serve(k, wait_ms);
+	int result = wait_and_serve(k, wait_ms);
+	return k->host_gone ? -ENOMEM : result;
 }
 
 void keeper_close(struct keeper **k)

@@ -143,6 +143,8 @@ void run_abort(struct run *run, int errnum)
 		;
 	run->reaper = 0;
 	keeper_kill_strays(run->keeper);
+	run->ended_us = clock_now_us();
+	keeper_say_ended(run);
 }
 
 /* What an op was about, for the message: its first string, if it has one. */

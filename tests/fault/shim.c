@@ -11,7 +11,8 @@
 
 /* Of one's own, because the headers' prototypes of these names are not those of the table. */
 extern long shim_raw(long number, long a, long b, long c, long d, long e, long f);
-__asm__(".globl shim_raw\nshim_raw: mov %rdi,%rax; mov %rsi,%rdi; mov %rdx,%rsi; mov %rcx,%rdx; mov %r8,%r10; mov %r9,%r8; mov 8(%rsp),%r9; syscall; ret");
+__asm__(".globl shim_raw\nshim_raw: mov %rdi,%rax; mov %rsi,%rdi; mov %rdx,%rsi; mov %rcx,%rdx; mov %r8,%r10; mov %r9,%r8; mov "
+	"8(%rsp),%r9; syscall; ret");
 
 struct account {
 	atomic_uint count, fired;
@@ -45,17 +46,17 @@ static int fails(const char *of, const char *name)
 	return 1;
 }
 
-#define CALL(of, errnum, type, failed, name, parameters, arguments) \
-	type shim_##name parameters __asm__(#name); \
-	type shim_##name parameters \
-	{ \
-		static type(*next) parameters; \
-		if (fails(#of, #name)) { \
-			errno = errnum; \
-			return failed; \
-		} \
-		if (!next) \
-			*(void **)&next = dlsym(RTLD_NEXT, #name); \
-		return next arguments; \
+#define CALL(of, errnum, type, failed, name, parameters, arguments)                                                                \
+	type shim_##name parameters __asm__(#name);                                                                                \
+	type shim_##name parameters                                                                                                \
+	{                                                                                                                          \
+		static type(*next) parameters;                                                                                     \
+		if (fails(#of, #name)) {                                                                                           \
+			errno = errnum;                                                                                            \
+			return failed;                                                                                             \
+		}                                                                                                                  \
+		if (!next)                                                                                                         \
+			*(void **)&next = dlsym(RTLD_NEXT, #name);                                                                 \
+		return next arguments;                                                                                             \
 	}
 #include "calls.def"
