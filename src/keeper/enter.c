@@ -52,6 +52,8 @@ STEP(OWN_MOUNTS)
 
 STEP(ID_MAP)
 {
+	if (in->id_map >= 0)
+		return 0; /* made ahead */
 	in->id_map = mounts_idmap_userns((uint32_t)op->u.ID_MAP.uid, (uint32_t)op->u.ID_MAP.gid);
 	return in->id_map < 0 ? in->id_map : 0;
 }

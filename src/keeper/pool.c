@@ -78,6 +78,7 @@ static _Noreturn void spare_main(int socket, int keeper, const struct plan_spare
 	struct failure failure = prepare(kind);
 	/* Not every plan wants it; where it cannot be made, the step that does tells why. */
 	int scratch = failure.errnum ? -1 : mounts_scratch_make();
+	int id_map = failure.errnum || !kind->id_map ? -1 : mounts_idmap_userns((uint32_t)kind->map_uid, (uint32_t)kind->map_gid);
 	struct pollfd wait = { .fd = 0, .events = POLLIN };
 	struct wire_frame frame = { .payload = BUF_MAX(0) };
 	if (poll(&wait, 1, -1) != 1 || wire_receive(0, WIRE_KEEPER, &frame) != 1 || frame.type != WIRE_HANDOVER)
@@ -96,6 +97,9 @@ static _Noreturn void spare_main(int socket, int keeper, const struct plan_spare
 	entry.keeper = 1;
 	entry.spare = kind;
 	entry.scratch = scratch;
+	struct plan_spare wanted;
+	if (id_map >= 0 && plan_spare_of(&start.plan, &wanted) && plan_spare_maps(kind, &wanted))
+		entry.id_map = id_map;
 	reaper_main(&entry);
 }
 
@@ -141,7 +145,7 @@ void keeper_drop_spare(struct keeper_spare *spare)
 bool pool_hand_over(struct keeper_spare *spare, struct run *run, int status, const int *fds, size_t fd_count)
 {
 	struct plan_spare wanted;
-	if (spare->pid <= 0 || !plan_spare_of(&run->plan, &wanted) || !plan_spare_equal(&wanted, &spare->kind))
+	if (spare->pid <= 0 || !plan_spare_of(&run->plan, &wanted) || !plan_spare_fits(&spare->kind, &wanted))
 		return false;
 	int all[WIRE_MAX_FDS];
 	for (size_t i = 0; i < fd_count; i++)

@@ -1,6 +1,7 @@
 #include "plan/spare.h"
 
 #include <linux/sched.h>
+#include <stddef.h>
 #include <string.h>
 
 bool plan_spare_of(const struct plan *p, struct plan_spare *ret)
@@ -12,6 +13,11 @@ bool plan_spare_of(const struct plan *p, struct plan_spare *ret)
 			s.namespaces = op->u.NAMESPACES.flags;
 		if (op->kind == OP_MOUNT_PROC)
 			s.proc = 1;
+		if (op->kind == OP_ID_MAP) {
+			s.id_map = 1;
+			s.map_uid = op->u.ID_MAP.uid;
+			s.map_gid = op->u.ID_MAP.gid;
+		}
 		if (op->kind != OP_MAP_SELF)
 			continue;
 		s.map = 1;
@@ -24,9 +30,14 @@ bool plan_spare_of(const struct plan *p, struct plan_spare *ret)
 	return (s.namespaces & CLONE_NEWPID) && plan_has(p, OP_OWN_MOUNTS);
 }
 
-bool plan_spare_equal(const struct plan_spare *a, const struct plan_spare *b)
+bool plan_spare_fits(const struct plan_spare *made, const struct plan_spare *wanted)
 {
-	return memcmp(a, b, sizeof *a) == 0; /* seven numbers of one size: no padding */
+	return memcmp(made, wanted, offsetof(struct plan_spare, id_map)) == 0; /* numbers of one size: no padding */
+}
+
+bool plan_spare_maps(const struct plan_spare *made, const struct plan_spare *wanted)
+{
+	return made->id_map && wanted->id_map && made->map_uid == wanted->map_uid && made->map_gid == wanted->map_gid;
 }
 
 bool plan_spare_does(const struct plan_spare *s, enum op_kind kind)
@@ -36,15 +47,16 @@ bool plan_spare_does(const struct plan_spare *s, enum op_kind kind)
 
 void plan_spare_put(struct wire_writer *w, const struct plan_spare *s)
 {
-	const uint64_t numbers[] = { s->namespaces, s->map, s->inner_uid, s->outer_uid, s->inner_gid, s->outer_gid, s->proc };
+	const uint64_t numbers[] = { s->namespaces, s->map,  s->inner_uid, s->outer_uid, s->inner_gid,
+				     s->outer_gid,  s->proc, s->id_map,    s->map_uid,   s->map_gid };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		wire_put_u64(w, numbers[i]);
 }
 
 void plan_spare_get(struct wire_reader *r, struct plan_spare *ret)
 {
-	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,       &ret->inner_uid, &ret->outer_uid,
-				      &ret->inner_gid,  &ret->outer_gid, &ret->proc };
+	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,  &ret->inner_uid, &ret->outer_uid, &ret->inner_gid,
+				      &ret->outer_gid,  &ret->proc, &ret->id_map,    &ret->map_uid,   &ret->map_gid };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		*numbers[i] = wire_get_u64(r);
 }

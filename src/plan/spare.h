@@ -13,11 +13,17 @@ struct plan_spare {
 	uint64_t map;        /* MAP_SELF, with the four ids */
 	uint64_t inner_uid, outer_uid, inner_gid, outer_gid;
 	uint64_t proc; /* MOUNT_PROC */
+	/* A guess: a plan that wants it finds it, every other plan does without. */
+	uint64_t id_map; /* ID_MAP, with the two ids */
+	uint64_t map_uid, map_gid;
 };
 
 /* False when a plan has no such part. */
 bool plan_spare_of(const struct plan *p, struct plan_spare *ret);
-bool plan_spare_equal(const struct plan_spare *a, const struct plan_spare *b);
+/* Does what was made fit what is wanted? */
+bool plan_spare_fits(const struct plan_spare *made, const struct plan_spare *wanted);
+/* Is its id map the one that is wanted? */
+bool plan_spare_maps(const struct plan_spare *made, const struct plan_spare *wanted);
 
 /* Has a spare done this op already? */
 bool plan_spare_does(const struct plan_spare *s, enum op_kind kind);

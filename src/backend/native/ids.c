@@ -9,8 +9,6 @@
 #include "base/path.h"
 #include "base/scope.h"
 
-#define NOBODY 65534u
-
 static int refuse(const struct native *n, const char *why, const char *hint)
 {
 	err_set(n->e, ERR_UNSUPPORTED, 0, "ids", "%s", why);
@@ -25,8 +23,8 @@ static int choose_as_root(struct native *n)
 	if (looked < 0)
 		return err_set(n->e, ERR_USAGE, -looked, "workingDirectory", "cannot look at %s", p->working_directory);
 	bool owner = cwd.uid != 0;
-	n->uid = p->user_id != POLICY_ID_UNSET ? (uint32_t)p->user_id : owner ? cwd.uid : NOBODY;
-	n->gid = p->group_id != POLICY_ID_UNSET ? (uint32_t)p->group_id : owner && cwd.gid != 0 ? cwd.gid : NOBODY;
+	n->uid = p->user_id != POLICY_ID_UNSET ? (uint32_t)p->user_id : owner ? cwd.uid : NATIVE_NOBODY;
+	n->gid = p->group_id != POLICY_ID_UNSET ? (uint32_t)p->group_id : owner && cwd.gid != 0 ? cwd.gid : NATIVE_NOBODY;
 	if (!p->run_as_non_root && p->user_id == POLICY_ID_UNSET) {
 		n->uid = n->job->facts->uid;
 		n->gid = n->job->facts->gid;

@@ -11,6 +11,7 @@
 #include "base/path_set.h"
 
 #define NATIVE_MOST_HELD 64
+#define NATIVE_NOBODY 65534u
 
 struct native_held {
 	const char *path;

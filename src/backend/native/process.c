@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/scope.h"
 
@@ -68,6 +69,11 @@ bool native_spare(const struct kernel_facts *facts, struct plan_spare *ret)
 	if (ret->map) {
 		ret->inner_uid = ret->outer_uid = facts->uid;
 		ret->inner_gid = ret->outer_gid = facts->gid;
+	}
+	struct stat here;
+	if (facts->privileged && facts->idmapped_mounts && stat(".", &here) == 0 && here.st_uid == 0) {
+		ret->id_map = 1; /* root in a directory of root's: see ids.c */
+		ret->map_uid = ret->map_gid = NATIVE_NOBODY;
 	}
 	return facts->namespaces;
 }
