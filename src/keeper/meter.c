@@ -14,7 +14,7 @@
 #define SAMPLE_US 45000 /* samples that are told are no closer than this */
 #define LEAST_US 1000
 #define FIRST_US 20000
-#define FIRST_CORES 4  /* that a run can use from the start */
+#define FIRST_CORES 4 /* that a run can use from the start */
 #define LOOKS_SHARE 3 /* near a limit, after a look that many times what it took */
 
 /* How fast a core can eat: pages are cleared at about 2 GB/s, and written to the cache at less. */
