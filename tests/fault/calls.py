@@ -7,13 +7,13 @@ from kit import *
 ACCOUNT = os.path.join(os.environ["WORK"], "..", "account")
 SECRET = os.path.join(os.environ["WORK"], "..", "secret")
 KINDS = sorted(set(re.findall(r"^CALL\((\w+)", open(os.path.join(os.path.dirname(__file__), "calls.def")).read(), re.M)))
-# Jailed in every way, or it says so: files, writing, the network, new privileges, the filter, processes, output of its own.
+# A failed look may close /proc, which is no hole. Jailed in every way, or it says so: files, writing, the network, new privileges, the filter, processes, output of its own.
 PROBE = f"""
 cat {SECRET} 2>/dev/null && echo HOLE secret
 (: 2>/dev/null >/usr/hole) && echo HOLE write
-grep -q 'NoNewPrivs:.1' /proc/self/status || echo HOLE privileges
-grep -q 'Seccomp:.2' /proc/self/status || echo HOLE filter
-grep -q 'CapEff:.0000000000000000' /proc/self/status || echo HOLE capabilities
+[ ! -r /proc/self/status ] || grep -q 'NoNewPrivs:.1' /proc/self/status || echo HOLE privileges
+[ ! -r /proc/self/status ] || grep -q 'Seccomp:.2' /proc/self/status || echo HOLE filter
+[ ! -r /proc/self/status ] || grep -q 'CapEff:.0000000000000000' /proc/self/status || echo HOLE capabilities
 [ "$(ulimit -n)" = 100 ] || echo HOLE descriptors
 [ -z "$OUTSIDE" ] || echo HOLE environment
 echo jailed
