@@ -349,26 +349,33 @@ int engine_dispatch(struct engine *engine)
 	return 0;
 }
 
-/* Wait for the keeper, and for whom the run's input is copied from or its events go to. */
-static int wait_once(struct engine *engine, struct run *run, int64_t left)
+/* Wait for the keeper, for whom the run's input is copied from or its events go to, and for what the caller has beside. */
+static int wait_once(struct engine *engine, struct run *run, struct pollfd *beside, int64_t left)
 {
 	int patience = launcher_wait_ms(engine->launcher);
 	if (patience >= 0 && (left < 0 || patience < left))
 		left = patience;
-	struct pollfd fds[3] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 }, { .fd = -1 } };
+	struct pollfd fds[] = { { .fd = engine_fd(engine), .events = POLLIN }, { .fd = -1 }, { .fd = -1 }, *beside };
 	fds[1].events = input_wants(&run->input, &fds[1].fd);
 	fds[2].events = event_queue_wants(&run->events, &fds[2].fd);
-	if (!fds[1].events && !fds[2].events)
+	if (!fds[1].events && !fds[2].events && beside->fd < 0)
 		return launcher_wait(engine->launcher, (int)left);
 	if (poll(fds, COUNT_OF(fds), (int)left) < 0)
 		return -errno;
 	if (fds[1].revents)
 		input_pump(&run->input);
+	beside->revents = fds[3].revents;
 	return launcher_dispatch(engine->launcher);
 }
 
 int engine_wait(struct engine *engine, struct run *run, int timeout_ms)
 {
+	return engine_wait_beside(engine, run, &(struct pollfd){ .fd = -1 }, timeout_ms);
+}
+
+int engine_wait_beside(struct engine *engine, struct run *run, struct pollfd *beside, int timeout_ms)
+{
+	beside->revents = 0;
 	int64_t deadline = timeout_ms < 0 ? INT64_MAX : clock_now_ms() + timeout_ms;
 	if (timeout_ms == 0)
 		launcher_dispatch(engine->launcher); /* no time to wait is no reason not to look */
@@ -377,9 +384,9 @@ int engine_wait(struct engine *engine, struct run *run, int timeout_ms)
 		if (run->over)
 			return 1;
 		int64_t left = timeout_ms < 0 ? -1 : deadline - clock_now_ms();
-		if (timeout_ms >= 0 && left <= 0)
+		if ((timeout_ms >= 0 && left <= 0) || beside->revents)
 			return 0;
-		int waited = wait_once(engine, run, left);
+		int waited = wait_once(engine, run, beside, left);
 		advance_all(engine);
 		if (waited < 0 && !run->over)
 			return waited;

@@ -63,6 +63,7 @@ void request_done(struct request *r);
 /* ---- the engine ---- */
 struct engine;
 struct run;
+struct pollfd;
 
 struct engine_options {
 	/* A keeper inside of the host, for one that is small and has one thread; NULL: the keeper program is executed. */
@@ -103,6 +104,8 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 
 /* 1: the run is over; 0: `timeout_ms` (-1: none) passed; -EINTR: a signal came. */
 int engine_wait(struct engine *engine, struct run *run, int timeout_ms);
+/* The same for a caller with a descriptor of its own to look after: also 0 when that is ready. */
+int engine_wait_beside(struct engine *engine, struct run *run, struct pollfd *beside, int timeout_ms);
 
 int engine_fd(const struct engine *engine); /* poll for POLLIN, then dispatch */
 int engine_dispatch(struct engine *engine); /* delivers what is there; never blocks */

@@ -39,7 +39,7 @@ struct args {
 	int word_count;
 	struct request request;
 	const char *input, *events, *stats;
-	bool json, help;
+	bool json, help, progress;
 	uint64_t seen; /* which options were given, by index */
 	char *here;    /* the current directory, once a path needed it */
 	struct path_memo looked_at;

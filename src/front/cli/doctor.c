@@ -87,7 +87,7 @@ static void add_mark(struct buf *out, const struct look *look, enum probe_state 
 
 static void add_text(const struct findings *f, struct buf *out)
 {
-	struct look look = print_look();
+	struct look look = print_look(STDOUT_FILENO);
 	int widest = 0;
 	for (size_t i = 0; i < f->count; i++)
 		widest = (int)strlen(f->probes[i].name) > widest ? (int)strlen(f->probes[i].name) : widest;

@@ -76,10 +76,10 @@ static bool locale_is_utf8(void)
 	return false;
 }
 
-struct look print_look(void)
+struct look print_look(int fd)
 {
 	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fd))
 		return (struct look){ 0 };
 	return (struct look){
 		.colour = !(no_colour && no_colour[0]) && term && term[0] && !str_equal(term, "dumb"),

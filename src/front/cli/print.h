@@ -20,11 +20,11 @@ void print_note(const char *text);
 /* Append with control characters escaped. */
 void print_add_safe(struct buf *out, const char *text);
 
-/* What the terminal on standard output can show; everything false when it is none. */
+/* What the terminal at this descriptor can show; everything false when it is none. */
 struct look {
 	bool colour, utf8;
 };
-struct look print_look(void);
+struct look print_look(int fd);
 
 /* Append `text`, broken into lines that end before column `width`, each but the first behind `indent` spaces; `at` is the
  * column that the first one starts in. No newline at the end. */

@@ -19,6 +19,7 @@
 #include "base/scope.h"
 #include "base/str.h"
 #include "front/cli/print.h"
+#include "front/cli/progress.h"
 #include "front/cli/stats.h"
 
 /* ---- signals ---- */
@@ -108,7 +109,7 @@ static int set_events(struct args *a, int *ret_opened, struct err *e)
 
 /* ---- the run ---- */
 
-static int wait_for_end(struct engine *engine, struct run *run)
+static int wait_for_end(struct engine *engine, struct run *run, struct progress *progress)
 {
 	/* A signal may come between the look and the sleep; then it is seen after this. */
 	enum { LOOK_AGAIN_MS = 200 };
@@ -119,8 +120,12 @@ static int wait_for_end(struct engine *engine, struct run *run)
 			cancelled = true;
 			engine_cancel(engine, run);
 		}
-		result = engine_wait(engine, run, LOOK_AGAIN_MS);
+		struct pollfd beside = progress_wants(progress);
+		result = engine_wait_beside(engine, run, &beside, progress_patience_ms(progress, LOOK_AGAIN_MS));
+		progress_step(progress);
 	} while (result == 0 || result == -EINTR);
+	while (!progress_settle(progress, LOOK_AGAIN_MS) && !asked_to_end)
+		;                /* a terminal that was stopped takes it later */
 	handle_signals(SIG_DFL); /* from here on there is nothing to lose */
 	return result;
 }
@@ -178,24 +183,29 @@ static int report_text(const struct run *run, bool traced, struct err *e)
 
 struct watcher {
 	struct stats_writer stats;
+	struct progress progress;
 };
 
 static void watcher_done(struct watcher *w)
 {
 	stats_done(&w->stats);
+	progress_done(&w->progress);
 }
 
 static void on_event(void *context, const struct engine_event *event)
 {
 	struct watcher *w = context;
 	stats_hear(&w->stats, event);
+	progress_hear(&w->progress, event);
 }
 
 static int watch(struct watcher *w, struct engine *engine, struct args *a, struct err *e)
 {
+	if (a->progress)
+		TRY(progress_open(&w->progress, &a->request, e));
 	if (a->stats)
 		TRY(stats_open(&w->stats, a->stats, e));
-	a->request.samples = a->stats;
+	a->request.samples = a->stats || a->progress;
 	return a->request.samples && engine_subscribe(engine, on_event, w) < 0 ? err_nomem(e) : 0;
 }
 
@@ -219,13 +229,13 @@ static void note_lost_events(struct run *run, const struct args *a)
 	print_note(buf_text(&text));
 }
 
-static int run_it(struct engine *engine, struct args *a, const struct watcher *w, struct run **ret, struct err *e)
+static int run_it(struct engine *engine, struct args *a, struct watcher *w, struct run **ret, struct err *e)
 {
 	TRY(engine_start(engine, &a->request, ret, e));
 	const struct strv *notes = &run_decision(*ret)->notes;
 	for (size_t i = 0; i < notes->n && !a->json; i++)
 		print_note(notes->v[i]);
-	int result = wait_for_end(engine, *ret);
+	int result = wait_for_end(engine, *ret, &w->progress);
 	if (result < 0)
 		return err_set(e, ERR_INTERNAL, -result, "keeper", "the run was lost from sight");
 	note_lost_events(*ret, a);
@@ -241,7 +251,8 @@ int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
 	TRY(set_events(a, &events, e));
 	a->request.capture = a->json;
 	signal(SIGTSTP, SIG_IGN);
-	autoclean(watcher_done) struct watcher watcher = { .stats.fd = -1 }; /* outlives the engine, which may still tell */
+	autoclean(watcher_done) struct watcher watcher = { { .fd = -1 },
+							   PROGRESS_NONE }; /* outlives the engine, which may still tell */
 	autoclean(engine_close) struct engine *engine = NULL;
 	TRY(engine_open(&(struct engine_options){ .keeper = host->keeper, .prepare = true }, &engine, e));
 	TRY(watch(&watcher, engine, a, e));
