@@ -25,7 +25,7 @@ struct backend_job {
 	const struct strv *env;   /* complete but for HOME and TMPDIR, which backends add */
 	const char *scratch_base; /* where a private directory is made, if it is one: an absolute, resolved path */
 	size_t named_fds;
-	int64_t drain_ms;       /* how long output may trickle after the end; 0: as long as usual */
+	int64_t drain_ms; /* how long output may trickle after the end; 0: as long as usual */
 	enum plan_trace trace;
 	struct path_memo *seen; /* what was looked at while the policy was resolved; may be NULL */
 };

@@ -116,7 +116,7 @@ static bool grow_names(struct path_memo *seen, size_t length)
 
 static void remember(struct path_memo *seen, const char *path, size_t length, const struct path_look *look)
 {
-	if (!seen || !grow_rows(seen) || !grow_names(seen, length))
+	if (!seen || !grow_rows(seen) || !grow_names(seen, length) || !seen->slots || !seen->rows)
 		return;
 	uint32_t hash = str_hash(path, length), *slot = find_slot(seen, path, length, hash);
 	if (*slot) {
@@ -190,7 +190,7 @@ static int kind_of(struct path_memo *seen, const char *path, size_t length)
 	const struct path_seen *known = recall(seen, path, length);
 	if (known)
 		return (int)(known->look.mode & S_IFMT);
-	struct path_look look;
+	struct path_look look = { 0 };
 	size_t before = seen ? seen->count : 0;
 	TRY(look_anew(seen, path, length, &look));
 	if (seen && seen->count > before)

@@ -112,8 +112,12 @@ int path_set_of(const struct strv *const *lists, size_t count, struct path_set *
 	size_t room = 0, n = 0, kept = 0;
 	for (size_t i = 0; i < count; i++)
 		room += lists[i]->n;
-	const char **v = room ? calloc(room, sizeof *v) : NULL;
-	if (room && !v)
+	if (room == 0) {
+		*ret = (struct path_set){ 0 };
+		return 0;
+	}
+	const char **v = calloc(room, sizeof *v);
+	if (!v)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < lists[i]->n; k++)

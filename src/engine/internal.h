@@ -57,7 +57,7 @@ struct denial_words {
 	char reason[128];
 	const char *fix; /* NULL: nothing may open it */
 	char option[1100];
-	bool probed;     /* libraries try it on their own, and do without */
+	bool probed; /* libraries try it on their own, and do without */
 };
 
 /* The path that would have to be granted: to change a name, its directory. */

@@ -21,7 +21,9 @@ static inline int raw_result(long result)
 /* Not through the C library: its errno is one variable for all who share a thread's memory. */
 static inline int raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-#if defined(__x86_64__)
+#if defined(__clang_analyzer__)
+	return raw_result(syscall(number, a, b, c, d, e, f)); /* it knows that calls write to memory, but not that these do */
+#elif defined(__x86_64__)
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;

@@ -37,12 +37,12 @@ static uint64_t bytes_of(const struct statx *s)
 	return bytes < WALK_INODE_BYTES ? WALK_INODE_BYTES : bytes;
 }
 
-void walk_count(struct walk_sum *sum, const struct statx *s, const struct timespec *since)
+void walk_count(struct walk_sum *sum, const struct statx *entry, const struct timespec *since)
 {
-	if ((s->stx_mask & STATX_BTIME) && is_since(&s->stx_btime, since))
-		sum->new_bytes += bytes_of(s);
-	else if (is_since(&s->stx_ctime, since) && !S_ISDIR(s->stx_mode))
-		sum->changed_bytes += bytes_of(s);
+	if ((entry->stx_mask & STATX_BTIME) && is_since(&entry->stx_btime, since))
+		sum->new_bytes += bytes_of(entry);
+	else if (is_since(&entry->stx_ctime, since) && !S_ISDIR(entry->stx_mode))
+		sum->changed_bytes += bytes_of(entry);
 }
 
 static int open_dir(int at, const char *name)

@@ -58,8 +58,9 @@ int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
 static void finish(void *unused)
 {
 	(void)unused;
-	for (size_t i = (size_t)(__fini_array_end - __fini_array_start); i-- > 0;)
-		__fini_array_start[i]();
+	size_t count = ((uintptr_t)__fini_array_end - (uintptr_t)__fini_array_start) / sizeof(finisher);
+	while (count-- > 0)
+		__fini_array_start[count]();
 	_fini();
 }
 

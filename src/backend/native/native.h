@@ -71,7 +71,7 @@ int native_choose_scratch(struct native *n);
 uint64_t native_scratch_bytes(const struct native *n);
 
 /* limits.c */
-int native_set_limits(struct native *n); /* what the keeper supervises */
+int native_set_limits(struct native *n);  /* what the keeper supervises */
 int native_add_metered(struct native *n); /* where the disk limit counts */
 int native_add_rlimits(struct native *n);
 int native_claim_limits(struct native *n);

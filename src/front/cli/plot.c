@@ -112,10 +112,10 @@ static double step_for(double most, const struct unit *unit, bool bytes, int wan
 		steps = sixty;
 		count = COUNT_OF(sixty);
 	} else {
-		for (; raw < base && base > 1e-6; base /= 10)
-			;
-		for (; raw >= 10 * base; base *= 10)
-			;
+		while (raw < base && base > 1e-6)
+			base /= 10;
+		while (raw >= 10 * base)
+			base *= 10;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (steps[i] * base >= raw)
@@ -181,7 +181,8 @@ static void add_ticks(const struct picture *p, const struct panel *panel, bool w
 {
 	struct unit unit = unit_of(panel->most, panel->bytes);
 	double step = step_for(panel->most, &unit, panel->bytes, 5);
-	for (double at = 0; at <= panel->most * 1.0001; at += step) {
+	for (int i = 0; i * step <= panel->most * 1.0001; i++) {
+		double at = i * step;
 		double y = y_of(panel, at);
 		buf_add_format(p->out,
 			       "<line class=\"%s\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
@@ -192,7 +193,8 @@ static void add_ticks(const struct picture *p, const struct panel *panel, bool w
 	}
 	unit = unit_of(p->end_ms, false);
 	step = step_for(p->end_ms, &unit, false, 8);
-	for (double at = 0; at <= p->end_ms * 1.0001; at += step) {
+	for (int i = 0; i * step <= p->end_ms * 1.0001; i++) {
+		double at = i * step;
 		double x = x_of(p, at);
 		buf_add_format(p->out, "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>", x,
 			       panel->top + PANEL, x, panel->top + PANEL + 4);

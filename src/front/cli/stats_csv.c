@@ -70,7 +70,7 @@ static int take_field(struct reader *r, bool last, const char **ret, size_t *ret
 
 static int take_number(struct reader *r, size_t column, int64_t *ret)
 {
-	const char *field = NULL;
+	const char *field = "";
 	size_t length = 0;
 	char text[20];
 	TRY(take_field(r, false, &field, &length));
