@@ -267,7 +267,7 @@ static uint64_t time_of_children(bool ignored)
 	struct tree_usage usage = { 0 };
 	int proc = proc_open();
 	/* Quiet for a while: on a busy machine a child that only waits for its turn looks like one that has ended. */
-	for (int i = 0, quiet = 0; i < 6000 && quiet < 100; i++) {
+	for (int i = 0, quiet = 0; i < 6000 && quiet < 15; i++) {
 		usleep(2000);
 		assert_int_equal(tree_look(&tree, proc, &usage), 0);
 		quiet = usage.quiet ? quiet + 1 : 0;
