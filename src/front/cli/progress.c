@@ -133,7 +133,7 @@ static void put_size(struct buf *out, int64_t bytes, bool exact)
 	size_t i = 0;
 	for (; bytes / unit >= 1024; i++)
 		unit *= 1024;
-	if (unit > 1 && bytes / unit < 10 && !(exact && bytes % unit == 0))
+	if (unit >= 1024 && bytes / unit < 10 && !(exact && bytes % unit == 0))
 		buf_add_format(out, "%d.%d %c", (int)(bytes / unit), (int)(bytes % unit / (unit / 1024) * 10 / 1024), units[i]);
 	else
 		buf_add_format(out, "%d %c", (int)(bytes / unit), units[i]);
