@@ -11,9 +11,9 @@ KINDS = sorted(set(re.findall(r"^CALL\((\w+)", open(os.path.join(os.path.dirname
 PROBE = f"""
 cat {SECRET} 2>/dev/null && echo HOLE secret
 (: 2>/dev/null >/usr/hole) && echo HOLE write
-[ ! -r /proc/self/status ] || grep -q 'NoNewPrivs:.1' /proc/self/status || echo HOLE privileges
-[ ! -r /proc/self/status ] || grep -q 'Seccomp:.2' /proc/self/status || echo HOLE filter
-[ ! -r /proc/self/status ] || grep -q 'CapEff:.0000000000000000' /proc/self/status || echo HOLE capabilities
+! cat /proc/self/status >/dev/null 2>&1 || grep -q 'NoNewPrivs:.1' /proc/self/status || echo HOLE privileges
+! cat /proc/self/status >/dev/null 2>&1 || grep -q 'Seccomp:.2' /proc/self/status || echo HOLE filter
+! cat /proc/self/status >/dev/null 2>&1 || grep -q 'CapEff:.0000000000000000' /proc/self/status || echo HOLE capabilities
 [ "$(ulimit -n)" = 100 ] || echo HOLE descriptors
 [ -z "$OUTSIDE" ] || echo HOLE environment
 echo jailed
