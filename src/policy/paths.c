@@ -9,6 +9,7 @@
 
 #include "base/path.h"
 #include "base/scope.h"
+#include "policy/secrets.h"
 
 struct place_row {
 	const char *path;
@@ -33,12 +34,6 @@ static const char *const system_devices[] = {
 #undef SYSTEM
 #undef HINTED
 #undef DEVICE
-};
-
-static const struct place_row credential_paths[] = {
-#define CREDENTIAL(path, why) { path, PLAIN },
-#include "policy/credentials.def"
-#undef CREDENTIAL
 };
 
 const char *const *policy_system_devices(size_t *ret_count)
@@ -108,23 +103,42 @@ static int take(const char *path, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Rows of our own tables: what is not there is left out of grants. It stays in denials: it may be made later. */
-static int add_rows(struct strv *to, const struct place_row *rows, size_t count, bool skip_missing, struct real_place *place)
+/* What is not there is left out. */
+static int add_system(struct strv *to, struct real_place *place)
 {
-	struct origin from = { "/", place };
 	char space[PATH_MAX];
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < COUNT_OF(system_paths); i++) {
 		autoclean(free_done) char *resolved = NULL;
-		const char *path = rows[i].path;
+		const char *path = system_paths[i].path;
 		bool missing = false;
-		if ((is_home(path) && !place->home) || (rows[i].hint == LINK_OR_NOTHING && !take_hint(&path, space, to)))
+		if (system_paths[i].hint == LINK_OR_NOTHING && !take_hint(&path, space, to))
 			continue;
-		int result =
-			rows[i].hint == TAKEN_FOR_GRANTED ? take(path, &resolved) : resolve_one(path, &from, &resolved, &missing);
+		int result = system_paths[i].hint == TAKEN_FOR_GRANTED
+				     ? take(path, &resolved)
+				     : path_resolve_below(path, "/", place->seen, &resolved, &missing);
 		if (result == -ENOMEM)
 			return result;
-		if (result == 0 && !(missing && skip_missing))
+		if (result == 0 && !missing)
 			TRY(strv_add_take(to, TAKE(resolved)));
+	}
+	return 0;
+}
+
+/* What is not there stays: it may be made later. */
+static int add_credentials(struct strv *to, struct real_place *place)
+{
+	for (size_t i = 0; i < secret_count(); i++) {
+		const struct secret_row *row = secret_row(i);
+		bool home = row->place == SECRET_HOME;
+		char *resolved = NULL;
+		if (row->kind != SECRET_HIDDEN || row->place == SECRET_PROJECT || strchr(row->pattern, '*') ||
+		    (home && !place->home))
+			continue;
+		int result = path_resolve_below(row->pattern, home ? place->home : "/", place->seen, &resolved, NULL);
+		if (result == -ENOMEM)
+			return result;
+		if (result == 0)
+			TRY(strv_add_take(to, resolved));
 	}
 	return 0;
 }
@@ -144,9 +158,9 @@ static int add_entry(struct strv *to, enum policy_field field, const char *entry
 		return hint ? err_hint(e, -EINVAL, "%s", hint) : -EINVAL;
 	}
 	if (strcmp(entry, "@system") == 0)
-		return add_rows(to, system_paths, COUNT_OF(system_paths), true, from->place);
+		return add_system(to, from->place);
 	if (strcmp(entry, "@credentials") == 0)
-		return add_rows(to, credential_paths, COUNT_OF(credential_paths), false, from->place);
+		return add_credentials(to, from->place);
 	if (is_home(entry) && !from->place->home)
 		return homeless(field, entry, e);
 	char *path;

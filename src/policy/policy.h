@@ -9,7 +9,7 @@
  * one side leaves open is no ceiling. A *resolved* policy has every field set and every path absolute.
  *
  * Special paths, expanded when the policy is resolved: "@system" in allowedReadPaths (what any program needs, see system.def),
- * "@credentials" in deniedPaths (keys and tokens, see credentials.def), "~" (the home directory). Relative paths are below
+ * "@credentials" in deniedPaths (keys and tokens, see secrets.def), "~" (the home directory). Relative paths are below
  * the working directory of the run; those of a project's file are below the directory of that file.
  *
  * {0} is the layer that states nothing. Everything is owned by the policy; policy_done() frees it. */
