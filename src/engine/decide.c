@@ -155,7 +155,9 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
 		command.drain_ms = request->drain_ms;
-		command.trace = request->trace_denials ? PLAN_TRACE_REFUSED : PLAN_TRACE_NOTHING;
+		command.trace = request->trace_uses      ? PLAN_TRACE_USED
+				: request->trace_denials ? PLAN_TRACE_REFUSED
+							 : PLAN_TRACE_NOTHING;
 		if (facts->set_ids) /* the run may become somebody who cannot go where the caller can */
 			TRY(command_resolve_named(request, &d.policy, seen, &command, e));
 		TRY(compile(&d, &command, facts, id, request->keep_fds.n, seen, &d.plan, e));

@@ -30,6 +30,7 @@ const struct wire_denial *denials_keep(struct denials *d, const struct wire_deni
 void denials_count(struct denials *d, const struct wire_heard *heard)
 {
 	d->more += heard->other;
+	d->unseen += heard->unseen;
 	for (size_t i = 0; i < d->n; i++)
 		if (d->v[i].index < heard->counts.size / sizeof d->v[i].count)
 			memcpy(&d->v[i].count, (const char *)heard->counts.data + d->v[i].index * sizeof d->v[i].count,
@@ -238,11 +239,34 @@ static const char *why_deaf(int errnum)
 	}
 }
 
-void denials_tell_deaf(struct plan *plan, int errnum)
+static void take_back(struct plan *plan, const char *clause, const char *why)
 {
-	for (size_t i = 0; i < plan->claim_count; i++)
-		if (str_equal(plan->claims[i].clause, "denials")) {
-			plan->claims[i].mechanism = why_deaf(errnum);
+	for (size_t i = 0; why && i < plan->claim_count; i++)
+		if (str_equal(plan->claims[i].clause, clause)) {
+			plan->claims[i].mechanism = why;
 			plan->claims[i].strength = STRENGTH_NONE;
 		}
+}
+
+void denials_tell_deaf(struct plan *plan, int errnum)
+{
+	take_back(plan, "denials", why_deaf(errnum));
+	take_back(plan, "tracing", why_deaf(errnum));
+}
+
+void denials_tell_blind(struct plan *plan, const struct wire_heard *heard)
+{
+	const char *name = names_errno(heard->blind);
+	take_back(plan, "tracing",
+		  plan_text(plan, "incomplete: %llu calls could not be looked into (%s)", (unsigned long long)heard->unseen,
+			    name ? name : "unknown"));
+}
+
+const char *run_untraced(const struct run *run)
+{
+	const struct plan *plan = &run->decision.plan;
+	for (size_t i = 0; i < plan->claim_count; i++)
+		if (str_equal(plan->claims[i].clause, "tracing") && plan->claims[i].strength == STRENGTH_NONE)
+			return plan->claims[i].mechanism;
+	return NULL;
 }

@@ -111,6 +111,10 @@ static void on_launch(void *context, const struct launch_event *heard)
 		event.sample = &heard->sample;
 		break;
 	case LAUNCH_DENIAL:
+		if (heard->denial.access & WIRE_ACCESS_GRANTED) {
+			denials_keep(&run->uses, &heard->denial);
+			return;
+		}
 		event.kind = EVENT_VIOLATION;
 		event.denial = denials_keep(&run->denials, &heard->denial);
 		if (!event.denial)
@@ -118,8 +122,13 @@ static void on_launch(void *context, const struct launch_event *heard)
 		break;
 	case LAUNCH_HEARD:
 		denials_count(&run->denials, &heard->heard);
+		denials_count(&run->uses, &heard->heard);
+		run->deaf = heard->heard.deaf;
+		run->blind = heard->heard.blind;
 		if (heard->heard.deaf)
 			denials_tell_deaf(&run->decision.plan, heard->heard.deaf);
+		if (heard->heard.blind)
+			denials_tell_blind(&run->decision.plan, &heard->heard);
 		return;
 	case LAUNCH_ENDED:
 		return; /* advance() looks at the outcome */
@@ -172,6 +181,7 @@ static void run_free(struct run *run)
 	input_done(&run->input);
 	outcome_done(&run->lost);
 	denials_done(&run->denials);
+	denials_done(&run->uses);
 	event_queue_done(&run->events);
 	free(run->named);
 	free(run);

@@ -46,6 +46,7 @@ struct request {
 	int input_fd;
 	struct strv keep_fds;   /* numbers ≥ 3, in decimal, that the command shall inherit */
 	bool trace_denials;     /* also find out which paths and addresses it lacked */
+	bool trace_uses;        /* and which it used: for learning */
 	bool capture;           /* keep stdout and stderr for the report, unless output_fds names a place */
 	int output_fds[2];      /* borrowed; 0: captured, or the caller's own 1 and 2 */
 	int64_t drain_ms;       /* how long output is waited for when the run has ended; 0: as long as usual */
@@ -161,6 +162,8 @@ struct denial_line {
 	bool probed;     /* libraries try it on their own, and do without */
 };
 bool run_denial(const struct run *run, size_t index, struct denial_line *ret);
+/* Why tracing was asked for and tells nothing, or not all: borrowed; NULL: it does, or was not asked for. */
+const char *run_untraced(const struct run *run);
 /* The `--json` object of a run that ended. */
 int engine_report(const struct run *run, struct buf *out);
 /* The same object for a run that never started because of `e`. */

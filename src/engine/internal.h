@@ -45,12 +45,14 @@ struct denials {
 	struct wire_denial *v;
 	size_t n;
 	uint64_t more;
+	uint64_t unseen; /* calls that could not be looked into */
 };
 
 const struct wire_denial *denials_keep(struct denials *d, const struct wire_denial *denial); /* NULL: known, or too many */
 void denials_count(struct denials *d, const struct wire_heard *heard);                       /* the final numbers */
 void denials_done(struct denials *d);
-void denials_tell_deaf(struct plan *plan, int errnum); /* in the claim */
+void denials_tell_deaf(struct plan *plan, int errnum); /* in the claims */
+void denials_tell_blind(struct plan *plan, const struct wire_heard *heard);
 
 struct denial_words {
 	const char *kind, *call, *meaning; /* call: NULL if it has no name */
@@ -97,9 +99,11 @@ struct run {
 	uint32_t unheard;
 	void *owner;
 	struct denials denials;
-	bool cancelled; /* also if it is started once more */
-	bool killing;   /* somebody was told that it is being ended */
-	bool disowned;  /* nobody waits for it: freed at its end */
+	struct denials uses; /* what it was granted and made use of, where that was asked for */
+	int deaf, blind;     /* errno: why nobody listened, or could look */
+	bool cancelled;      /* also if it is started once more */
+	bool killing;        /* somebody was told that it is being ended */
+	bool disowned;       /* nobody waits for it: freed at its end */
 	bool over;
 	bool is_lost;
 	struct outcome lost; /* the outcome, if it is not the launch's */

@@ -18,6 +18,9 @@
 /* What a run can make up must not fill the keeper: kinds beyond these are counted together. */
 #define MOST_KINDS 128
 #define MOST_TRACED 4096
+#define MOST_USED 8192
+/* From here on uses are noted by their directories: a large tree has fewer of these. */
+#define USED_IN_FULL 6144
 /* Answers: this many at once, then so many a second. */
 #define BURST 20000
 #define PER_MS 5
@@ -29,6 +32,9 @@ struct denials {
 	uint64_t *keys, *counts;
 	size_t n, most;
 	uint64_t other;
+	uint64_t unseen;
+	int blind;
+	bool begun; /* the command was executed, or tried to be */
 	int64_t tokens, filled_us;
 };
 
@@ -48,7 +54,11 @@ static struct denials *denials_new(const struct plan *plan)
 		if (plan->ops[i].kind == OP_SECCOMP_HEARD)
 			d->filter = &plan->ops[i];
 	if (d && d->filter) {
-		d->most = d->filter->u.SECCOMP_HEARD.traced ? MOST_TRACED : MOST_KINDS;
+		static const size_t most[] = {
+			[PLAN_TRACE_NOTHING] = MOST_KINDS, [PLAN_TRACE_REFUSED] = MOST_TRACED, [PLAN_TRACE_USED] = MOST_USED
+		};
+		uint64_t traced = d->filter->u.SECCOMP_HEARD.traced;
+		d->most = most[traced < COUNT_OF(most) ? traced : PLAN_TRACE_NOTHING];
 		d->keys = calloc(d->most, sizeof *d->keys);
 		d->counts = calloc(d->most, sizeof *d->counts);
 	}
@@ -149,23 +159,44 @@ static uint64_t use_of(const struct denials *d, const struct trace_use *use)
 	return hash;
 }
 
-/* Note what it names, if the plan does not grant that. */
+/* A use as it is told: what makes names in one directory over and over uses one thing, and so does, in the end, what goes
+ * through a tree. */
+static void shorten(const struct denials *d, struct trace_use *use)
+{
+	bool made = use->access & WIRE_ACCESS_MAKE;
+	if (use->refused)
+		return;
+	if (made || (!use->network && d->n >= USED_IN_FULL))
+		trace_to_parent(use->path);
+	use->access = WIRE_ACCESS_GRANTED | (made ? WIRE_ACCESS_WRITE : use->access);
+}
+
+/* Note what it names: if the plan does not grant that, and if it does where uses are asked for. */
 static void trace(struct run *run, const struct notify_call *call)
 {
 	struct denials *d = run->ears.denials;
 	struct path_call names[2];
+	bool uses = d->filter->u.SECCOMP_HEARD.traced == PLAN_TRACE_USED;
 	int count_of_names = path_call_find(call->number, names);
 	for (int i = 0; i < count_of_names; i++) {
 		struct trace_use use;
 		uint32_t index;
-		if (!trace_look(&run->plan, call, &names[i], &use) || !use.refused || !notify_waits(run->ears.listener, call->id) ||
-		    !count(d, use_of(d, &use), &index))
+		int looked = trace_look(&run->plan, call, &names[i], &use);
+		if (looked < 0 && d->begun) { /* until then its memory is the reaper's, and who made the plan knows the command */
+			d->unseen++;
+			d->blind = -looked;
+		}
+		d->begun = true;
+		if (looked <= 0 || !(use.refused || uses) || !notify_waits(run->ears.listener, call->id))
+			continue;
+		shorten(d, &use);
+		if (!count(d, use_of(d, &use), &index))
 			continue;
 		struct wire_denial denial = { .index = index, .access = use.access, .syscall = call->number, .count = 1 };
 		memcpy(denial.kind, use.network ? "network" : "path", use.network ? sizeof "network" : sizeof "path");
 		memcpy(denial.path, use.path, sizeof denial.path);
 		memcpy(denial.args, call->args, sizeof denial.args);
-		denial.errnum = EACCES;
+		denial.errnum = use.refused ? EACCES : 0;
 		denial.pid = caller_process(call->pid);
 		caller_program(call->pid, denial.program, sizeof denial.program);
 		keeper_say_denial(run, &denial);
@@ -240,6 +271,8 @@ void run_tell_counts(struct run *run)
 	struct wire_heard heard = { .deaf = run->ears.deaf };
 	if (d) {
 		heard.other = d->other;
+		heard.blind = d->blind;
+		heard.unseen = d->unseen;
 		heard.counts = (struct blob){ d->counts, d->n * sizeof *d->counts };
 	}
 	if (heard.deaf || d)

@@ -146,6 +146,13 @@ static bool is_granted(const struct plan *plan, const char *path, uint64_t right
 	return rights == 0;
 }
 
+void trace_to_parent(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (slash)
+		*(slash == path ? slash + 1 : slash) = '\0';
+}
+
 /* ---- what the call wants ---- */
 struct want {
 	uint64_t rights;
@@ -187,7 +194,9 @@ static struct want want_of(const struct notify_call *call, const struct path_cal
 	case PATH_CHANGE:
 		return place->exists ? (struct want){ LL_FS_WRITE_FILE, WIRE_ACCESS_WRITE, false } : nothing;
 	case PATH_EXECUTE:
-		return place->exists && !place->directory ? (struct want){ LL_FS_EXECUTE, WIRE_ACCESS_READ, false } : nothing;
+		return place->exists && !place->directory
+			       ? (struct want){ LL_FS_EXECUTE, WIRE_ACCESS_READ | WIRE_ACCESS_EXECUTE, false }
+			       : nothing;
 	case PATH_MAKE_DIR:
 		return place->exists ? nothing : (struct want){ LL_FS_MAKE_DIR, WIRE_ACCESS_MAKE, true };
 	case PATH_MAKE_FILE:
@@ -201,16 +210,23 @@ static struct want want_of(const struct notify_call *call, const struct path_cal
 	}
 }
 
-static bool look_at_path(const struct plan *plan, const struct notify_call *call, const struct path_call *names,
-			 struct trace_use *ret)
+/* The caller is there, and closed to us: it, its program's file or the host forbids that we look into its memory. */
+static int is_closed(int result)
+{
+	return result == -EACCES || result == -EPERM ? result : 0;
+}
+
+static int look_at_path(const struct plan *plan, const struct notify_call *call, const struct path_call *names,
+			struct trace_use *ret)
 {
 	char text[PATH_MAX], base[PATH_MAX] = "", whole[2 * PATH_MAX];
 	struct place place;
 	struct stat st;
-	if (caller_text(call->pid, call->args[names->path], text, sizeof text) < 0 || !text[0])
-		return false; /* a descriptor's own file was judged when it was opened */
+	int got = caller_text(call->pid, call->args[names->path], text, sizeof text);
+	if (got < 0 || !text[0])
+		return is_closed(got); /* a descriptor's own file was judged when it was opened */
 	if (text[0] != '/' && base_of(call, names, base, sizeof base) < 0)
-		return false;
+		return 0;
 	snprintf(whole, sizeof whole, "%s/%s", base, text);
 	char plain[sizeof whole];
 	memcpy(plain, whole, sizeof plain);
@@ -222,23 +238,24 @@ static bool look_at_path(const struct plan *plan, const struct notify_call *call
 		place.exists = true;
 		place.directory = S_ISDIR(st.st_mode);
 	} else if (find_place(call->pid, whole, follow, &place) < 0) {
-		return false;
+		return 0;
 	}
 	struct want want = want_of(call, names, &place);
-	if (!want.rights || strlen(place.path) >= sizeof ret->path)
-		return false;
+	if (!want.rights)
+		return 0;
+	if (strlen(place.path) >= sizeof ret->path)
+		return -ENAMETOOLONG;
 	memcpy(ret->path, place.path, strlen(place.path) + 1);
 	ret->access = want.access;
-	char *slash = strrchr(place.path, '/');
-	if (want.of_parent && slash)
-		*(slash == place.path ? slash + 1 : slash) = '\0';
+	if (want.of_parent)
+		trace_to_parent(place.path);
 	ret->refused = hidden || !is_granted(plan, place.path, want.rights);
-	return true;
+	return 1;
 }
 
 /* ---- addresses ---- */
-static bool look_at_address(const struct plan *plan, const struct notify_call *call, const struct path_call *names,
-			    struct trace_use *ret)
+static int look_at_address(const struct plan *plan, const struct notify_call *call, const struct path_call *names,
+			   struct trace_use *ret)
 {
 	union {
 		struct sockaddr any;
@@ -247,23 +264,26 @@ static bool look_at_address(const struct plan *plan, const struct notify_call *c
 		char bytes[sizeof(struct sockaddr_in6) + 1];
 	} address = { .bytes = { 0 } };
 	char text[INET6_ADDRSTRLEN];
-	if (!call->args[names->path] || caller_memory(call->pid, call->args[names->path], address.bytes, sizeof address.bytes) <= 0)
-		return false;
+	if (!call->args[names->path])
+		return 0;
+	ssize_t got = caller_memory(call->pid, call->args[names->path], address.bytes, sizeof address.bytes);
+	if (got <= 0)
+		return is_closed((int)got);
 	if (address.any.sa_family == AF_INET && inet_ntop(AF_INET, &address.v4.sin_addr, text, sizeof text))
 		snprintf(ret->path, sizeof ret->path, "%s:%u", text, ntohs(address.v4.sin_port));
 	else if (address.any.sa_family == AF_INET6 && inet_ntop(AF_INET6, &address.v6.sin6_addr, text, sizeof text))
 		snprintf(ret->path, sizeof ret->path, "[%s]:%u", text, ntohs(address.v6.sin6_port));
 	else
-		return false;
+		return 0;
 	ret->network = true;
 	ret->access = WIRE_ACCESS_NETWORK;
 	for (size_t i = 0; i < plan->op_count && names->deed != PATH_SEND; i++)
 		if (plan->ops[i].kind == OP_LANDLOCK)
 			ret->refused = plan->ops[i].u.LANDLOCK.net != 0;
-	return true;
+	return 1;
 }
 
-bool trace_look(const struct plan *plan, const struct notify_call *call, const struct path_call *names, struct trace_use *ret)
+int trace_look(const struct plan *plan, const struct notify_call *call, const struct path_call *names, struct trace_use *ret)
 {
 	*ret = (struct trace_use){ .refused = false };
 	bool address = names->deed == PATH_CONNECT || names->deed == PATH_BIND || names->deed == PATH_SEND;

@@ -1,4 +1,4 @@
-/* What a call names, and whether the plan grants it: for --trace-denials. It only informs. The kernel decides by
+/* What a call names, and whether the plan grants it: for --trace-denials and learn. It only informs. The kernel decides by
  * itself, and what was read from the caller's memory may have changed before it does. */
 #pragma once
 
@@ -16,5 +16,8 @@ struct trace_use {
 	bool refused; /* no rule of the plan covers it */
 };
 
-/* False: it names nothing that there is, or nothing that can be looked at. */
-bool trace_look(const struct plan *plan, const struct notify_call *call, const struct path_call *names, struct trace_use *ret);
+/* 1; 0: it names nothing that there is, or nothing that a plan speaks of; -errno: we cannot look into the caller. */
+int trace_look(const struct plan *plan, const struct notify_call *call, const struct path_call *names, struct trace_use *ret);
+
+/* A path becomes that of its directory. */
+void trace_to_parent(char *path);

@@ -76,6 +76,7 @@ struct claim {
 enum plan_trace {
 	PLAN_TRACE_NOTHING,
 	PLAN_TRACE_REFUSED, /* calls with paths and addresses, told where the plan grants them nothing */
+	PLAN_TRACE_USED,    /* the same calls, told where it grants them something, too */
 	PLAN_TRACE_COUNT
 };
 

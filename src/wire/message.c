@@ -170,12 +170,16 @@ void wire_put_heard(struct wire_writer *w, const struct wire_heard *m)
 {
 	wire_put_u32(w, (uint32_t)m->deaf);
 	wire_put_u64(w, m->other);
+	wire_put_u32(w, (uint32_t)m->blind);
+	wire_put_u64(w, m->unseen);
 	wire_put_blob(w, m->counts);
 }
 
 void wire_get_heard(struct wire_reader *r, struct wire_heard *ret)
 {
 	*ret = (struct wire_heard){ .deaf = (int32_t)wire_get_u32(r), .other = wire_get_u64(r) };
+	ret->blind = (int32_t)wire_get_u32(r);
+	ret->unseen = wire_get_u64(r);
 	ret->counts = wire_get_blob(r);
 	r->bad |= ret->counts.size % sizeof(uint64_t) != 0;
 }

@@ -66,6 +66,9 @@ enum wire_access {
 	WIRE_ACCESS_WRITE = 1 << 1,
 	WIRE_ACCESS_MAKE = 1 << 2, /* the name itself was made or removed: a change of its directory */
 	WIRE_ACCESS_NETWORK = 1 << 3,
+	WIRE_ACCESS_EXECUTE = 1 << 4, /* with READ */
+	WIRE_ACCESS_GRANTED =
+		1 << 5, /* the plan grants it: it was used. Names that were made are told as writes of their directory */
 };
 
 /* WIRE_DENIAL: facts, no words. */
@@ -86,6 +89,8 @@ struct wire_denial {
 struct wire_heard {
 	int32_t deaf;       /* errno: why refused calls were not heard of; 0: they were */
 	uint64_t other;     /* calls of kinds beyond the bound */
+	int32_t blind;      /* errno: why calls that were to be traced could not be looked into; 0: they could */
+	uint64_t unseen;    /* how many of them */
 	struct blob counts; /* uint64_t each, by index */
 };
 

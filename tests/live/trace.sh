@@ -56,6 +56,22 @@ run "${boxed[@]}" --trace-denials --timeout 60s --cpu 60 --read "$place/data/fil
 expect_not_in "$OUT" ' 0 secrets' # the twin
 expect_status 0 "${boxed[@]}" --trace-denials -- "$refuse" flip 200
 
+about 'where nobody can look'
+# A program whose file may be executed and not read is closed to its own user, too; root sees through that, unless it lost the right.
+cp "$deeds" "$place/work/unread" && chmod 111 "$place/work/unread"
+! is_root || chown "$TEST_UID:$TEST_UID" unread
+blind=("${boxed[@]}")
+! is_root || blind=(setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "${boxed[@]}")
+run "${blind[@]}" --trace-denials -- ./unread read "$place/data/file"
+expect_err '^cordon: note: tracing incomplete: 1 calls could not be looked into \(EACCES\)$'
+run "${blind[@]}" --json --trace-denials -- ./unread read "$place/data/file"
+tracing() { python3 -c 'import json, sys; print(*(c["strength"] + ": " + c["mechanism"] for c in json.load(open(sys.argv[1]))["enforcement"] if c["clause"] == "tracing"))' "$OUT"; }
+expect_equal 'the result says so' 'none: incomplete: 1 calls could not be looked into (EACCES)' "$(tracing)"
+run "${boxed[@]}" --json --trace-denials -- "$deeds" read "$place/data/file"
+expect_equal 'the twin' 'supervisor: the keeper looks into the memory of callers, for reports only' "$(tracing)"
+run "${boxed[@]}" --json -- true
+expect_equal 'not asked for, not claimed' '' "$(tracing)"
+
 about 'many'
 cat >many.sh <<S
 i=0

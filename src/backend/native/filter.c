@@ -102,7 +102,12 @@ int native_claim_filter(struct native *n)
 	for (size_t i = 0; i < p->seccomp.n; i++)
 		buf_add_format(&names, "%s%s", i ? " " : "", p->seccomp.v[i]);
 	TRY(native_claim(n, FIELD_SECCOMP, plan_text(n->plan, "%s", buf_text(&names)), "seccomp filter", STRENGTH_KERNEL));
-	/* No clause of a policy, but a promise: the engine takes it back where nobody could listen. */
+	if (n->job->trace)
+		TRY(plan_claim(n->plan, (struct claim){ "tracing", "reported",
+							"the keeper looks into the memory of callers, for reports only",
+							STRENGTH_SUPERVISOR }));
+	/* No clause of a policy, but a promise, as is the one above: the engine takes them back where nobody could listen or look.
+	 */
 	return plan_claim(n->plan, (struct claim){ "denials", "reported", "seccomp user notification, answered by the keeper",
 						   STRENGTH_SUPERVISOR });
 }

@@ -174,6 +174,11 @@ static int report_text(const struct run *run, bool traced, struct err *e)
 	outcome_sentence(run, sentence, sizeof sentence);
 	if (sentence[0])
 		print_line(sentence);
+	if (run_untraced(run)) {
+		autoclean(buf_done) struct buf text = BUF_MAX(4096);
+		buf_add_format(&text, "tracing %s", run_untraced(run));
+		print_note(buf_text(&text));
+	}
 	if (traced || outcome_exit_status(o) != 0)
 		report_denials(run, traced ? 1000 : 5);
 	return outcome_exit_status(o);
