@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "changes/changes.h"
 #include "guard/guard.h"
 #include "kernel/probe.h"
 #include "launch/launch.h"

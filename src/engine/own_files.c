@@ -12,50 +12,7 @@
 #include "base/scope.h"
 #include "base/str.h"
 #include "engine/internal.h"
-
-/* variable, what stands for it below the home directory */
-static const struct {
-	const char *variable, *below_home;
-} places[] = {
-	{ "XDG_CONFIG_HOME", ".config" },
-	{ "XDG_STATE_HOME", ".local/state" },
-};
-
-static char *own_place(size_t index)
-{
-	const char *base = getenv(places[index].variable), *home = getenv("HOME");
-	if (base && base[0] == '/')
-		return str_format("%s/cordon", base);
-	return home && home[0] == '/' ? str_format("%s/%s/cordon", home, places[index].below_home) : strdup("");
-}
-
-/* What root makes in somebody's home directory (sudo keeps HOME) is that somebody's. */
-static int make_directory(const char *path)
-{
-	if (mkdir(path, 0700) < 0)
-		return -errno;
-	autoclean(free_done) char *parent = str_format("%s/..", path);
-	struct stat st;
-	if (!parent || stat(parent, &st) < 0)
-		return -errno;
-	return geteuid() == 0 && st.st_uid != 0 && lchown(path, st.st_uid, st.st_gid) < 0 ? -errno : 0;
-}
-
-static int make_directories(char *path, struct err *e)
-{
-	for (char *at = path + 1;; at++) {
-		char end = *at;
-		if (end && end != '/')
-			continue;
-		*at = '\0';
-		int made = make_directory(path);
-		*at = end;
-		if (made < 0 && made != -EEXIST)
-			return err_set(e, ERR_IO, -made, "own files", "cannot make %s, which must be kept from the run", path);
-		if (!end)
-			return 0;
-	}
-}
+#include "store/store.h"
 
 /* A file that decided about this run, and that the run could write, would be its own hand in the next decision. */
 static int deny_file(struct policy *policy, const char *name, struct path_memo *seen, struct err *e)
@@ -96,8 +53,8 @@ int own_files_deny(const struct engine *engine, const struct request *request, s
 		   struct err *e)
 {
 	TRY(deny_deciding_files(engine, &request->profiles, policy, seen, e));
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		autoclean(free_done) char *place = own_place(i);
+	for (enum store_place i = 0; i < STORE_PLACES; i++) {
+		autoclean(free_done) char *place = store_place(i);
 		autoclean(free_done) char *resolved = NULL;
 		if (!place)
 			return err_nomem(e);
@@ -111,7 +68,7 @@ int own_files_deny(const struct engine *engine, const struct request *request, s
 			continue;
 		struct stat st;
 		if (!request->judge_only && writable && lstat(resolved, &st) < 0)
-			TRY(make_directories(resolved, e));
+			TRY(store_make_directories(resolved, e));
 		if (!paths_cover(&policy->denied_paths, resolved) && strv_add(&policy->denied_paths, resolved) < 0)
 			return err_nomem(e);
 	}

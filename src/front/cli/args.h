@@ -40,6 +40,7 @@ struct args {
 	struct request request;
 	const char *input, *events, *stats;
 	bool json, help, progress;
+	bool diff, stat, list, force; /* of changes and apply */
 	uint64_t seen; /* which options were given, by index */
 	char *here;    /* the current directory, once a path needed it */
 	struct path_memo looked_at;
@@ -90,6 +91,9 @@ int set_limit(struct args *a, const struct option_row *row, const char *value, s
 
 /* "256M", "30s", "1024": a limit in the words that its option takes. */
 void limit_in_words(const struct policy_limit_row *row, int64_t value, char *out, size_t size);
+
+/* Which changes would run later, outside of the sandbox; nothing when none would. */
+void changes_add_warnings(const struct change_set *set, struct buf *out);
 
 /* ---- the subcommands, one file each ---- */
 #define COMMAND(id, name, usage, function, least, most, is_command, summary, text)                                                 \

@@ -10,7 +10,7 @@
 #define ON(id) (1U << COMMAND_##id)
 #define ON_RUNNING (ON(RUN) | ON(EXPLAIN))
 #define ON_DECIDING (ON_RUNNING | ON(CHECK))
-#define ON_TELLING (ON(ESTIMATE) | ON(PROFILES) | ON(DOCTOR) | ON(VERSION))
+#define ON_TELLING (ON(ESTIMATE) | ON(PROFILES) | ON(DOCTOR) | ON(VERSION) | ON(CHANGES) | ON(APPLY))
 #define ON_ALL (~0U)
 #define MANY true
 #define ONCE false
