@@ -130,7 +130,7 @@ static void assert_kind(const struct change_set *set, const char *path, enum cha
 /* A clock tick of the file system lies between what the host did and what the run began. */
 static void pause_a_tick(void)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = 8000000 }, NULL);
 }
 
 /* One of everything. */
@@ -330,7 +330,7 @@ static void test_another_directory(void **state)
 static void test_killed(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 12; i++) {
 		make_world();
 		assert_int_equal(capture(), 13);
 		pid_t child = fork();
@@ -482,7 +482,7 @@ static void patched(const char *old, const char *diff, char *out)
 static void test_diff(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 60; i++) {
 		char a[600], b[600], made[1200];
 		random_text(a, rand() % 40);
 		random_text(b, rand() % 40);
