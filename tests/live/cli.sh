@@ -212,7 +212,7 @@ complete_words() { # WORDS...: what bash offers for the last one
 	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _cordon; printf "%s\n" ${COMPREPLY[@]+"${COMPREPLY[@]}"}' - "$T/completion" "$@" | sed '/^$/d' | sort | tr '\n' ' '
 }
 expect 'bash reads it' bash -n "$T/completion"
-expect_equal subcommands 'check completion ' "$(complete_words cordon c)"
+expect_equal subcommands 'changes check completion ' "$(complete_words cordon c)"
 expect_equal options '--deny --disk --drain ' "$(complete_words cordon run --d)"
 expect_equal 'options of a subcommand that has few' '--help --json ' "$(complete_words cordon doctor --)"
 expect_equal levels 'process ' "$(complete_words cordon run --isolation p)"
