@@ -178,5 +178,12 @@ const char *secrets_below(const struct secrets *s, const char *directory, bool w
 		for (size_t i = 0; i < s->paths[kind].n; i++)
 			if (path_is_within(s->paths[kind].v[i], directory))
 				return "it holds protected places";
+	const char *name = path_base(directory);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		size_t first = strcspn(rows[i].pattern, "/");
+		if (rows[i].place == SECRET_PROJECT && rows[i].pattern[first] && (writing || rows[i].kind == SECRET_HIDDEN) &&
+		    name_matches(rows[i].pattern, first, name, strlen(name)))
+			return rows[i].why;
+	}
 	return NULL;
 }

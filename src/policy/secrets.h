@@ -38,5 +38,6 @@ void secrets_done(struct secrets *s);
  * PROJECT at any depth. */
 const char *secrets_protect(const struct secrets *s, const char *path, bool writing);
 
-/* Is a row of HOME or SYSTEM below this directory, so that granting it would grant that? The reason of the first, or NULL. */
+/* Is a row of HOME or SYSTEM below this directory, or does one of PROJECT begin with its name (.git), so that granting it would
+ * grant that? The reason of the first, or NULL. */
 const char *secrets_below(const struct secrets *s, const char *directory, bool writing);
