@@ -167,7 +167,8 @@ struct policy_sources {
 
 /* The layers of a run, lowest first: built-in profile ← user's file ← --profile files ← flags; then met with the project's
  * file and held under the administrator's ceiling. What a layer *states* beyond the ceiling is refused (ERR_REFUSED, naming
- * each excess); what only the built-in profile has beyond it is cut down. What the project's file asks beyond the rest is
+ * each excess); what only the built-in profile has beyond it is cut down. Where no built-in profile is named and a --profile
+ * file states everything (policy_require_whole), none lies beneath. What the project's file asks beyond the rest is
  * dropped and told in *notes. The result is resolved and checked. */
 int policy_resolve(const struct policy_sources *from, struct policy *ret, struct strv *notes, struct err *e);
 

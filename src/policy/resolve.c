@@ -77,17 +77,22 @@ static bool is_file(const char *profile)
 	return strchr(profile, '/') || str_ends(profile, ".json");
 }
 
-static int overlay_file(struct policy *base, const char *path, struct err *e)
+/* *whole is set if it states everything. */
+static int overlay_file(struct policy *base, const char *path, bool *whole, struct err *e)
 {
 	autoclean(policy_done) struct policy layer = { 0 };
+	struct err ignored = { 0 };
 	TRY(policy_from_file(path, &layer, e));
+	*whole |= policy_require_whole(&layer, &ignored) == 0;
 	return lattice_overlay_take(base, &layer, e);
 }
 
-/* What the caller states, over nothing: the user's file, the profile files, the flags. */
-static int gather_stated(const struct policy_sources *from, struct policy *stated, struct err *e)
+/* What the caller states, over nothing: the user's file, the profile files, the flags. *whole: one of the profile files states
+ * everything, and needs nothing beneath. */
+static int gather_stated(const struct policy_sources *from, struct policy *stated, bool *whole, struct err *e)
 {
 	autoclean(policy_done) struct policy user = { 0 };
+	*whole = from->whole;
 	if (from->whole)
 		return policy_overlay(stated, from->flags, e);
 	if (from->user_file && from->user_file[0]) {
@@ -96,10 +101,11 @@ static int gather_stated(const struct policy_sources *from, struct policy *state
 	}
 	for (size_t i = 0; from->profiles && i < from->profiles->n; i++)
 		if (is_file(from->profiles->v[i]))
-			TRY(overlay_file(stated, from->profiles->v[i], e));
+			TRY(overlay_file(stated, from->profiles->v[i], whole, e));
 	return from->flags ? policy_overlay(stated, from->flags, e) : 0;
 }
 
+/* NULL: none is named. */
 static int choose_built_in(const struct strv *profiles, const char **ret, struct err *e)
 {
 	const char *chosen = NULL;
@@ -113,7 +119,7 @@ static int choose_built_in(const struct strv *profiles, const char **ret, struct
 		}
 		chosen = name;
 	}
-	*ret = chosen ? chosen : "default";
+	*ret = chosen;
 	return 0;
 }
 
@@ -257,13 +263,14 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	autoclean(path_memo_done) struct path_memo own = { 0 };
 	const char *built_in = NULL;
 	TRY(real_place_of(from->place, from->seen ? from->seen : &own, &place, e));
-	if (from->whole) {
+	bool whole;
+	if (from->whole)
 		TRY(policy_require_whole(from->flags, e));
-	} else {
+	else
 		TRY(choose_built_in(from->profiles, &built_in, e));
-		TRY(policy_profile(built_in, &p, e));
-	}
-	TRY(gather_stated(from, &stated, e));
+	TRY(gather_stated(from, &stated, &whole, e));
+	if (built_in || !whole)
+		TRY(policy_profile(built_in ? built_in : "default", &p, e));
 	int ceiled = read_ceiling(from->admin_file, &ceiling, e);
 	TRY(ceiled);
 	/* Only under a ceiling does it matter later who stated what. */

@@ -165,6 +165,36 @@ static void test_credentials(void **state)
 
 /* ---- the caller's layers ---- */
 
+/* A file that states everything stands by itself; one that leaves a field open lies over default. */
+static void test_whole_file(void **state)
+{
+	(void)state;
+	autoclean(run_done) struct run r = in_project("home/proj");
+	autoclean(policy_done) struct policy strict = { 0 };
+	autoclean(buf_done) struct buf text = BUF_MAX(1 << 16);
+	struct err e = { 0 };
+	assert_int_equal(policy_profile("strict", &strict, &e), 0);
+	assert_int_equal(policy_to_json(&strict, &text), 0);
+	put("etc/whole.json", buf_text(&text));
+	strv_add(&r.profiles, at("etc/whole.json"));
+	assert_resolves(&r);
+	assert_int_equal(r.got.write_paths.n, 0);
+	assert_true(strv_has(&r.got.read_paths, at("home/proj")));
+
+	strv_add(&r.profiles, "default"); /* named, so it lies beneath */
+	assert_resolves(&r);
+	assert_int_equal(r.got.write_paths.n, 1);
+	strv_remove(&r.profiles, 1);
+
+	strict.set &= ~POLICY_BIT(FIELD_READ_ONLY_ROOT);
+	buf_done(&text);
+	text = BUF_MAX(1 << 16);
+	assert_int_equal(policy_to_json(&strict, &text), 0);
+	put("etc/whole.json", buf_text(&text));
+	assert_resolves(&r);
+	assert_int_equal(r.got.write_paths.n, 1);
+}
+
 static void test_layers(void **state)
 {
 	(void)state;
@@ -500,19 +530,13 @@ static void test_project_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_default),
-		cmocka_unit_test(test_credentials),
-		cmocka_unit_test(test_layers),
-		cmocka_unit_test(test_directory),
-		cmocka_unit_test(test_deny),
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_user_file),
-		cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_ceiling),
-		cmocka_unit_test(test_ceiling_file),
-		cmocka_unit_test(test_project_narrows),
-		cmocka_unit_test(test_project_search),
-		cmocka_unit_test(test_project_hostile),
+		cmocka_unit_test(test_default),        cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_whole_file),     cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_directory),      cmocka_unit_test(test_deny),
+		cmocka_unit_test(test_check),          cmocka_unit_test(test_user_file),
+		cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_ceiling),
+		cmocka_unit_test(test_ceiling_file),   cmocka_unit_test(test_project_narrows),
+		cmocka_unit_test(test_project_search), cmocka_unit_test(test_project_hostile),
 	};
 	return cmocka_run_group_tests(tests, make_world, remove_world);
 }
