@@ -59,14 +59,23 @@ void disk_done(struct disk *d)
 	d->fs_count = 0;
 }
 
-/* Those that count writes only when the disk gets to hear of them, or never. */
-static bool counts_no_writes(const struct statfs *fs)
+/* What file systems tell us. Some count writes only when the disk gets to hear of them, or never; and some have less free space
+ * as soon as something is written, others (btrfs) only when it gets its place. */
+#define XFS_MAGIC 0x58465342
+enum { NO_WRITES = 1, LOSS_AT_ONCE = 2 };
+static unsigned traits_of(const struct statfs *fs)
 {
-	static const unsigned long kinds[] = { TMPFS_MAGIC, RAMFS_MAGIC, FUSE_SUPER_MAGIC, V9FS_MAGIC };
-	for (size_t i = 0; i < COUNT_OF(kinds); i++)
-		if ((unsigned long)fs->f_type == kinds[i])
-			return true;
-	return false;
+	static const struct {
+		unsigned long kind;
+		unsigned traits;
+	} rows[] = {
+		{ EXT4_SUPER_MAGIC, LOSS_AT_ONCE }, { XFS_MAGIC, LOSS_AT_ONCE }, { TMPFS_MAGIC, NO_WRITES | LOSS_AT_ONCE },
+		{ RAMFS_MAGIC, NO_WRITES },         { V9FS_MAGIC, NO_WRITES },   { FUSE_SUPER_MAGIC, NO_WRITES },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if ((unsigned long)fs->f_type == rows[i].kind)
+			return rows[i].traits;
+	return 0;
 }
 
 /* A descriptor of each file system, and how much it has. The run has just been cloned, and does not wait for this. */
@@ -85,7 +94,8 @@ static void open_file_systems(struct run *run)
 			known |= d->fs[k].device == st.st_dev;
 		if (known)
 			continue;
-		d->by_calls |= counts_no_writes(&fs);
+		d->by_calls |= (traits_of(&fs) & NO_WRITES) != 0;
+		d->late |= !(traits_of(&fs) & LOSS_AT_ONCE);
 		d->fs[d->fs_count++] = (struct disk_fs){ TAKE_FD(fd), st.st_dev, fs.f_bfree, fs.f_ffree };
 	}
 }
@@ -251,7 +261,7 @@ static bool is_reason(const struct disk *d, uint64_t limit, struct signs since, 
 	uint64_t most = larger(since.written, since.lost);
 	bool rested = now_us - d->walked_us >= d->walk_us * REST;
 	bool urgent = smaller(since.written, since.lost) >= larger(left, LEAST_STEP);
-	bool stale = most > LEAST_STEP && now_us - d->walked_us >= REFRESH_US;
+	bool stale = (most > LEAST_STEP || d->late) && now_us - d->walked_us >= REFRESH_US;
 	return urgent || (rested && (stale || most >= larger(left / 2, LEAST_STEP)));
 }
 
@@ -262,6 +272,8 @@ int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int
 	if (run->plan.limits.disk_bytes == PLAN_UNLIMITED || (usage->quiet && !d->walking))
 		return (int64_t)d->added;
 	uint64_t written = written_bytes(run, &usage->io), lost = lost_bytes(d);
+	d->lost_seen = lost;
+	lost = d->late ? larger(lost, written) : lost;
 	struct signs since = { written - smaller(d->written_then, written), lost - smaller(d->lost_then, lost) };
 	if (!d->walking && (d->next_care > WALK_NEAR || is_reason(d, limit, since, now_us)))
 		begin(d, written, lost, d->next_care);
@@ -275,6 +287,16 @@ int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int
 	}
 	d->could_be = d->added + smaller(written - smaller(d->written_then, written), lost - smaller(d->lost_then, lost));
 	return (int64_t)d->added;
+}
+
+/* What it may be by now, by what the disk has lost since the last look: a few microseconds. INT64_MAX: that cannot be told. */
+int64_t disk_at_most(const struct run *run)
+{
+	const struct disk *d = &run->meter.disk;
+	if (d->fs_count == 0 || d->fs_count == DISK_MOST_FS || d->late || d->walking)
+		return INT64_MAX;
+	uint64_t lost = lost_bytes(d);
+	return (int64_t)(d->could_be + (lost - smaller(lost, d->lost_seen)));
 }
 
 /* The whole walk at once, for one that has ended by a signal of the kernel's limit. */

@@ -256,10 +256,12 @@ static void relax(struct run *run, int64_t inside)
 void group_correct(struct run *run, struct tree_usage *tree, int64_t *memory)
 {
 	struct group *group = &run->group;
-	struct cgroup_usage used;
 	if (!group->from_us)
 		return;
-	cgroup_usage(&group->is, &used);
+	if (!tree->quiet || !group->last_known)
+		cgroup_usage(&group->is, &group->last); /* some files to read: not for who has done nothing */
+	group->last_known = true;
+	const struct cgroup_usage used = group->last;
 	if (group->is.version[CGROUP_MEMORY]) {
 		relax(run, (int64_t)used.memory_bytes);
 		*memory = (int64_t)used.memory_bytes + group->outside_bytes;

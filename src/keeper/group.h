@@ -35,6 +35,8 @@ struct group {
 	int64_t outside_bytes; /* memory that was there before: charged to whoever started us */
 	int64_t soft_bytes;    /* what is left of the limit: beyond it the run is ended, unless it gave memory back */
 	int64_t cpu_before_us;
+	struct cgroup_usage last; /* as it told last */
+	bool last_known;
 	bool ran_out; /* of memory */
 };
 #define GROUP_NONE ((struct group){ .is = CGROUP_NONE, .memory_fd = -1, .soft_fd = -1 })

@@ -15,6 +15,7 @@
 
 #define PATIENCE_US 300000 /* others wait for us, too */
 #define MOST_PIDS (1 << 22)
+#define FRESH_US 10000
 
 struct sweep {
 	pid_t *pids;
@@ -56,6 +57,17 @@ static void stop_all(int proc, pid_t reaper, struct sweep *s, int64_t until_us)
 			if (proc_stat(proc, s->pids[i], &stat) == 0)
 				proc_children(proc, s->pids[i], stat.threads, stop, s);
 	} while (s->fresh > 0 && clock_now_us() < until_us);
+}
+
+/* Those whom the meter has just seen, one by one: the reaper, whose end is theirs, may have to wait for its turn among them. */
+void run_kill_seen(struct run *run)
+{
+	const struct tree *tree = &run->meter.tree;
+	if (clock_now_us() - run->meter.looked_us > FRESH_US)
+		return; /* a number could be somebody else's by now */
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree->members[i].pid != tree->root)
+			kill(tree->members[i].pid, SIGKILL);
 }
 
 void run_kill_tree(struct run *run)

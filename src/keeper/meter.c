@@ -9,20 +9,24 @@
 
 #include "base/clock.h"
 #include "base/scope.h"
+#include "kernel/schedule.h"
 
 #define CALM_US 50000
 #define SAMPLE_US 45000 /* samples that are told are no closer than this */
 #define LEAST_US 1000
+#define QUIET_US 2000 /* who does nothing now can begin at any moment */
 #define FIRST_US 20000
-#define FIRST_CORES 4 /* that a run can use from the start */
+#define EARLIEST_US 2500
+#define FIRST_CORES 4 /* that a run can use from the start, whatever it has done so far */
 #define LOOKS_SHARE 3 /* near a limit, after a look that many times what it took */
+#define QUIET_SHARE 50
 
-/* How fast a core can eat: pages are cleared at about 2 GB/s, and written to the cache at less. */
+/* How fast a core can eat: pages are cleared at about 2 GB/s; those of the cache, written in large pieces, at 3 GB/s and more. */
 #define MEMORY_BYTES_PER_US 2000
-#define DISK_BYTES_PER_US 2000
+#define DISK_BYTES_PER_US 4000
 /* What may be passed before the next look. */
 #define MEMORY_SLACK (INT64_C(40) << 20)
-#define DISK_SLACK (INT64_C(4) << 20)
+#define DISK_SLACK 0 /* a flood is faster than we are woken: 16 MB more may be there by then */
 #define CPU_SLACK_MS 50
 /* An ending run that goes on using the processor loses its grace here. */
 #define CPU_GRACE_MS 100
@@ -43,7 +47,7 @@ struct measure {
 };
 
 /* When this could be beyond its limit by more than its slack. */
-static int64_t time_left_us(const struct measure *m, int64_t cores)
+static int64_t time_left_us(const struct measure *m, int64_t cores, bool quiet)
 {
 	if (m->most == PLAN_UNLIMITED)
 		return CALM_US;
@@ -52,7 +56,7 @@ static int64_t time_left_us(const struct measure *m, int64_t cores)
 		return left / (m->per_us * cores);
 	if (m->us_per)
 		return left * m->us_per / cores;
-	return m->now > m->most / 2 ? LEAST_US * 2 : CALM_US;
+	return m->now > m->most / 2 && !quiet ? LEAST_US * 2 : CALM_US;
 }
 
 static int64_t cores_here(void)
@@ -61,20 +65,65 @@ static int64_t cores_here(void)
 	return sched_getaffinity(0, sizeof set, &set) < 0 ? FIRST_CORES : CPU_COUNT(&set);
 }
 
-static int64_t next_look_us(const struct run *run, const struct measure *rows, size_t count, const struct tree_usage *usage)
+/* Threads are made in no time: twice as many as there are, and a few at least. */
+static int64_t cores_soon(const struct tree_usage *usage)
 {
-	int64_t delay = CALM_US, cores = cores_here();
-	if (usage->threads < cores)
-		cores = usage->threads;
-	for (size_t i = 0; !usage->quiet && i < count; i++) {
-		int64_t left = time_left_us(&rows[i], cores > 0 ? cores : 1);
-		delay = left < delay ? left : delay;
+	int64_t cores = cores_here(), soon = usage->threads * 2;
+	soon = soon < FIRST_CORES ? FIRST_CORES : soon;
+	return soon < cores ? soon : cores;
+}
+
+/* All runs at the same moment. */
+static int64_t next_tick(int64_t now_us)
+{
+	return (now_us / CALM_US + 1) * CALM_US;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t within(int64_t least, int64_t value, int64_t most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+static void plan_next_look(struct run *run, const struct measure *rows, size_t count, const struct tree_usage *usage)
+{
+	struct meter *m = &run->meter;
+	int64_t cores = cores_soon(usage), others = CALM_US, disk = CALM_US, now_us = m->looked_us;
+	for (size_t i = 0; i < count; i++) {
+		int64_t *delay = rows[i].limit == KILL_DISK ? &disk : &others;
+		*delay = smaller(*delay, time_left_us(&rows[i], cores, usage->quiet));
 	}
-	int64_t least = run->meter.look_cost_us * LOOKS_SHARE;
-	least = least < LEAST_US ? LEAST_US : least > CALM_US ? CALM_US : least;
-	if (run->meter.disk.urgent)
-		return LEAST_US; /* a walk that may find the limit passed */
-	return delay < least ? least : delay;
+	int64_t rest = m->look_cost_us * (usage->quiet ? QUIET_SHARE : LOOKS_SHARE);
+	int64_t least = within(usage->quiet ? QUIET_US : LEAST_US, rest, CALM_US);
+	others = within(least, others, CALM_US);
+	disk = m->disk.urgent ? LEAST_US : within(least, disk, CALM_US); /* urgent: a walk that may find it passed */
+	/* Counted from when it was looked at, which may be a while ago: we, too, have to wait for our turn. */
+	int64_t soonest = clock_now_us() + LEAST_US;
+	m->whole_us = others < CALM_US ? larger(now_us + others, soonest) : next_tick(now_us);
+	m->disk_per_us = DISK_BYTES_PER_US * cores;
+	run->sample_at_us = smaller(m->whole_us, larger(now_us + disk, soonest));
+}
+
+/* Between two looks at everything, as long as the disk is all that could be passed: true if it need not be looked at more closely,
+ * for a warning or an end. */
+static bool only_peek(struct run *run, int64_t now_us)
+{
+	const struct meter *m = &run->meter;
+	int64_t most = run->plan.limits.disk_bytes, could_be = now_us < m->whole_us ? disk_at_most(run) : INT64_MAX;
+	int64_t enough = m->warned & 1u << KILL_DISK ? most : most - most / 5;
+	if (could_be >= enough)
+		return false;
+	run->sample_at_us = smaller(now_us + within(LEAST_US, (enough - could_be) / m->disk_per_us, CALM_US), m->whole_us);
+	return true;
 }
 
 /* Once for each limit, at 80 %, and before the limit itself. That a run of one process has one is no news. */
@@ -117,12 +166,13 @@ static int64_t first_look_us(const struct plan_limits *limits)
 	int64_t memory = limits->memory_bytes / (MEMORY_BYTES_PER_US * FIRST_CORES);
 	int64_t disk = limits->disk_bytes / (DISK_BYTES_PER_US * FIRST_CORES);
 	int64_t first = memory < disk ? memory : disk;
-	return first < FIRST_US / 4 ? FIRST_US / 4 : first > FIRST_US ? FIRST_US : first;
+	return first < EARLIEST_US ? EARLIEST_US : first > FIRST_US ? FIRST_US : first;
 }
 
 void meter_start(struct run *run)
 {
 	run->meter.tree.root = run->reaper;
+	schedule_short_turns();
 	if (run->plan.limits.processes < PROC_TREE_MOST)
 		run->meter.tree.enough = (size_t)run->plan.limits.processes + 1;
 	run->meter.looked_us = run->started_us;
@@ -136,7 +186,10 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 {
 	struct tree_usage tree;
 	int proc = keeper_proc(run->keeper);
-	run->sample_at_us = (now_us / CALM_US + 1) * CALM_US;
+	int64_t own_us = clock_own_us();
+	if (only_peek(run, now_us))
+		return KILL_NONE;
+	run->sample_at_us = next_tick(now_us);
 	if (proc < 0 || tree_look(&run->meter.tree, proc, &tree) < 0)
 		return KILL_NONE; /* it has just ended */
 	int64_t memory = (int64_t)meter_memory(run, &tree, proc, now_us);
@@ -155,8 +208,7 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 		{ KILL_DISK, disk, limits->disk_bytes, (int64_t)run->meter.disk.could_be, DISK_SLACK, .per_us = DISK_BYTES_PER_US },
 		{ KILL_CPU, (int64_t)tree.cpu_us / 1000 - cpu_grace, limits->cpu_ms, .slack = CPU_SLACK_MS, .us_per = 1000 },
 	};
-	int64_t end_us = clock_now_us();
-	run->meter.look_cost_us = end_us - now_us;
+	run->meter.look_cost_us = clock_own_us() - own_us;
 	run->meter.looked_us = now_us;
 	warn_of_others(run, now_us);
 	tell_sample(run, &tree, memory, now_us);
@@ -165,8 +217,6 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i].most != PLAN_UNLIMITED && rows[i].now > rows[i].most)
 			return rows[i].limit;
-	int64_t delay = next_look_us(run, rows, COUNT_OF(rows), &tree);
-	if (delay < CALM_US)
-		run->sample_at_us = end_us + delay;
+	plan_next_look(run, rows, COUNT_OF(rows), &tree);
 	return KILL_NONE;
 }

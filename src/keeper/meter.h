@@ -21,7 +21,9 @@ struct disk {
 	struct timespec since; /* what was born later is the run's */
 	struct disk_fs fs[DISK_MOST_FS];
 	size_t fs_count;
-	bool by_calls; /* one of them does not tell what is written to it */
+	bool by_calls;      /* one of them does not tell what is written to it */
+	bool late;          /* one of them does not tell at once what is gone */
+	uint64_t lost_seen; /* what was gone at the last look */
 	struct walk walk;
 	struct walk_sum sum; /* of this walk, of the places before this one */
 	bool walking, urgent;
@@ -40,7 +42,9 @@ struct disk {
 struct meter {
 	struct tree tree;
 	int64_t looked_us;    /* when it looked last */
-	int64_t look_cost_us; /* and how long that took */
+	int64_t look_cost_us; /* and what that took of the processor */
+	int64_t whole_us;     /* when it must look at everything; before that the disk alone is of interest */
+	int64_t disk_per_us;  /* how fast that can grow */
 	int64_t told_us;      /* when a sample was told last */
 	uint32_t warned;      /* bit n: the warning about limit n was given */
 	struct disk disk;
@@ -65,4 +69,5 @@ uint64_t meter_scratch_bytes(const struct run *run, int proc); /* in the run's o
 void disk_start(struct run *run);
 void disk_done(struct disk *d);
 int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us); /* bytes added */
+int64_t disk_at_most(const struct run *run);
 int64_t disk_look_at_end(struct run *run, int64_t patience_us);

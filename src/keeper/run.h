@@ -186,6 +186,7 @@ void private_dir_remove(const char *path, int *lock);
 
 /* kill.c: all below the reaper, where no namespace ends with it */
 void run_kill_tree(struct run *run);
+void run_kill_seen(struct run *run); /* what the last look found, if that was just now */
 
 /* watch.c: state × event */
 enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER, EV_LIMIT, EV_CANCEL, EV_COUNT };

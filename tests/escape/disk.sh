@@ -4,12 +4,21 @@
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 cat >hog.py <<'P'
-"""hog.py KIND: use the disk in the working directory, say what could be had."""
+"""hog.py KIND [NAMES]: use the disk in the working directory, say what could be had."""
 import os, signal, sys, time
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 kind, had, held = sys.argv[1], 0, []
 os.makedirs("d", exist_ok=True)
 mb = b"x" * (1 << 20)
+if kind == "names":
+    for i in range(int(sys.argv[2])):
+        if i % 2:
+            os.symlink("nowhere", "d/%d" % i)
+        else:
+            os.close(os.open("d/%d" % i, os.O_CREAT | os.O_RDWR))
+    time.sleep(1)
+    print("HAD", i + 1, flush=True)
+    sys.exit(0)
 try:
     for i in range(40):
         name = "d/%d" % i
@@ -49,6 +58,15 @@ for ground in "${GROUNDS[@]}"; do
 		esac
 		rm -rf d
 	done
+	about "$(basename "$ground"), names without content"
+	run "$CORDON" run --json --disk 16M --timeout 20s -- python3 hog.py names 20000
+	expect_json killReason disk_limit
+	had=$(find d | wc -l)
+	expect "4 KiB each: ended after $had of 4,000" [ "$had" -gt 4000 ]
+	rm -rf d
+	run "$CORDON" run --json --disk 16M --timeout 20s -- python3 hog.py names 3900
+	expect_json stdout 'HAD 3900'
+	rm -rf d
 	about "$(basename "$ground"), the twin"
 	run "$CORDON" run --json --disk 100M --timeout 20s -- python3 hog.py many
 	expect_json stdout 'HAD 40'

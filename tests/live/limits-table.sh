@@ -27,7 +27,7 @@ overshoot() { # WHAT LIMIT: from the report in $OUT, in the limit's unit
 	memory | memfd) python3 -c 'import json, sys; print(max(0, round(json.load(open(sys.argv[1]))["resourceUsage"]["peakMemoryMB"] - float(sys.argv[2]))))' "$OUT" "$2" ;;
 	cpu) python3 -c 'import json, sys; print(max(0, round(json.load(open(sys.argv[1]))["resourceUsage"]["cpuTimeMs"] - float(sys.argv[2]))))' "$OUT" "$2" ;;
 	time) python3 -c 'import json, sys; print(max(0, round(json.load(open(sys.argv[1]))["durationMs"] - float(sys.argv[2]))))' "$OUT" "$2" ;;
-	disk) echo $(($(du -sm . | cut -f 1) > $2 ? $(du -sm . | cut -f 1) - $2 : 0)) ;;
+	disk | flood) echo $(($(du -sm . | cut -f 1) > $2 ? $(du -sm . | cut -f 1) - $2 : 0)) ;;
 	*) echo 0 ;;
 	esac
 }
@@ -70,6 +70,11 @@ many disk --disk 32M 100 28 disk_limit 16
 daemon disk --disk 32M 100 28 disk_limit 16
 threads disk --disk 32M 100 28 disk_limit 16
 storm disk --disk 45M 120 40 disk_limit 16
+one flood --disk 32M 200 28 disk_limit 16
+many flood --disk 32M 200 28 disk_limit 16
+daemon flood --disk 32M 200 28 disk_limit 16
+threads flood --disk 32M 200 28 disk_limit 16
+storm flood --disk 32M 200 28 disk_limit 16
 one time --timeout 500ms 5000 100 timeout 400
 many time --timeout 500ms 5000 100 timeout 400
 daemon time --timeout 500ms 5000 100 timeout 400

@@ -2,8 +2,8 @@
  * a while, so that whoever counts can see it.
  *
  * Shapes: one process; many (4) processes; daemon: 4 that have left session and parent; threads: 4 of one process; storm: 40
- * processes one after the other. What: memory, memfd, disk (MiB), cpu (ms), output (bytes), time (ms), processes (of AMOUNT, each
- * asleep). */
+ * processes one after the other. What: memory, memfd, disk, flood (of the disk; MiB), cpu (ms), output (bytes), time (ms),
+ * processes (of AMOUNT, each asleep). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -50,14 +50,25 @@ static void eat_memfd(long mib)
 	write_all(fd, (size_t)mib * MIB);
 }
 
-static void eat_disk(long mib)
+static int open_food(void)
 {
 	char name[] = "eaten-XXXXXX";
 	int fd = mkstemp(name);
 	if (fd < 0)
 		fail("disk");
+	return fd;
+}
+
+static void eat_disk(long mib)
+{
+	int fd = open_food();
 	for (long i = 0; i < mib; i++, usleep(2000)) /* as fast as a fast disk */
 		write_all(fd, MIB);
+}
+
+static void eat_flood(long mib)
+{
+	write_all(open_food(), (size_t)mib * MIB); /* as fast as memory */
 }
 
 static void eat_cpu(long ms)
@@ -99,7 +110,7 @@ static const struct {
 	{ "memory", eat_memory, 1, 1 },       { "memfd", eat_memfd, 1, 1 },
 	{ "disk", eat_disk, 1, 1 },           { "cpu", eat_cpu, 0, 1 },
 	{ "output", eat_output, 1, 1 },       { "time", eat_time, 0, 0 },
-	{ "processes", eat_processes, 1, 1 },
+	{ "processes", eat_processes, 1, 1 }, { "flood", eat_flood, 1, 1 },
 };
 
 static size_t dish;
