@@ -30,9 +30,9 @@ bench: all ## measure against a plain spawn and against peers
 	@tools/setup bench
 	@bench/run $(ARGS)
 
-check: all ## static checks: two compilers, clang-tidy, cppcheck, gcc -fanalyzer, the ABI, format, layering, bans, headers, lengths
-	@tools/setup check
-	@$(MAKE) -s --no-print-directory build-clang/build.ninja
+check: all ## static checks: two compilers, clang-tidy, cppcheck, gcc -fanalyzer, the ABI, format, layering, …; the unit tests on aarch64
+	@tools/setup check cross
+	@$(MAKE) -s --no-print-directory build-clang/build.ninja build-aarch64/build.ninja
 	@tools/check $(ARGS)
 
 asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
@@ -58,7 +58,7 @@ format: ## rewrite the sources as .clang-format says
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean: ## remove the build folders
-	@rm -rf $(BUILD) build-clang build-asan build-fuzz
+	@rm -rf $(BUILD) build-clang build-asan build-fuzz build-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,8 @@ help: ## this list
 
 $(BUILD)/build.ninja:     SETUP =
 build-clang/build.ninja:  SETUP = CC=clang
+build-aarch64/build.ninja: SETUP =
+build-aarch64/build.ninja: FLAGS = --cross-file tools/aarch64.ini
 # What a sanitizer finds ends the program: a complaint that nobody reads is none.
 build-asan/build.ninja:   SETUP =
 build-asan/build.ninja:   FLAGS = -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all

@@ -11,8 +11,12 @@
 
 /* Of one's own, because the headers' prototypes of these names are not those of the table. */
 extern long shim_raw(long number, long a, long b, long c, long d, long e, long f);
+#ifdef __aarch64__
+__asm__(".globl shim_raw\nshim_raw: mov x8,x0; mov x0,x1; mov x1,x2; mov x2,x3; mov x3,x4; mov x4,x5; mov x5,x6; svc 0; ret");
+#else
 __asm__(".globl shim_raw\nshim_raw: mov %rdi,%rax; mov %rsi,%rdi; mov %rdx,%rsi; mov %rcx,%rdx; mov %r8,%r10; mov %r9,%r8; mov "
 	"8(%rsp),%r9; syscall; ret");
+#endif
 
 struct account {
 	atomic_uint count, fired;
@@ -30,7 +34,7 @@ __attribute__((constructor)) static void set_up(void)
 		return;
 	memcpy(kind, fault, (size_t)(colon - fault));
 	which = (unsigned)strtoul(colon + 1, NULL, 10);
-	long fd = shim_raw(SYS_open, (long)(uintptr_t)file, 2, 0, 0, 0, 0);
+	long fd = shim_raw(SYS_openat, -100, (long)(uintptr_t)file, 2, 0, 0, 0);
 	long at = fd < 0 ? -1 : shim_raw(SYS_mmap, 0, 4096, 3, 1, fd, 0);
 	shim_raw(SYS_close, fd, 0, 0, 0, 0, 0);
 	account = at < 0 && at > -4096 ? NULL : (struct account *)(uintptr_t)at; /* NOLINT */

@@ -24,6 +24,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 
+#include "emulated.h"
+
 /* ---- buffers ---- */
 
 static void test_buf(void **state)

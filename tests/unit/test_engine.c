@@ -18,6 +18,8 @@
 #include "base/scope.h"
 #include "engine/engine.h"
 
+#include "emulated.h"
+
 static const struct kernel_facts host = {
 	.uid = 1000, .gid = 1000, .landlock_abi = 7, .seccomp = true, .namespaces = true, .own_proc = true
 };

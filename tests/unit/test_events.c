@@ -23,6 +23,8 @@
 #include "engine/engine.h"
 #include "engine/event_queue.h"
 
+#include "emulated.h"
+
 /* ---- the queue ---- */
 
 static void add(struct event_queue *q, const char *text, bool news)

@@ -23,6 +23,8 @@
 #include "kernel/ids.h"
 #include "kernel/mounts.h"
 
+#include "emulated.h"
+
 #define NOBODY 65534
 #define MUST(condition)                                                                                                            \
 	do {                                                                                                                       \

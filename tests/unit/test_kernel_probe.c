@@ -29,6 +29,8 @@
 #include "kernel/landlock.h"
 #include "kernel/probe.h"
 
+#include "emulated.h"
+
 struct findings {
 	size_t count;
 	struct probe_result results[PROBE_MOST];

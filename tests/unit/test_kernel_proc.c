@@ -20,6 +20,8 @@
 #include "kernel/proc.h"
 #include "kernel/tree.h"
 
+#include "emulated.h"
+
 #define HOG_BYTES ((size_t)24 << 20)
 
 static void tell(int fd)

@@ -19,6 +19,8 @@
 #include "kernel/landlock.h"
 #include "kernel/raw.h"
 
+#include "emulated.h"
+
 static char box[] = "/tmp/cordon-landlock-XXXXXX";
 
 static const char *in_box(const char *name)

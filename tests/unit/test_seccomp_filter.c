@@ -10,6 +10,7 @@
 #include "base/scope.h"
 #include "kernel/seccomp.h"
 
+#include "emulated.h"
 #include "bpf_sim.h"
 #include "seccomp_live.h"
 #include "seccomp_numbers.h"
