@@ -83,3 +83,4 @@ void json_put_int(struct json_writer *w, const char *key, int64_t value);
 void json_put_fixed(struct json_writer *w, const char *key, int64_t thousandths); /* 12.345 */
 void json_put_bool(struct json_writer *w, const char *key, bool value);
 void json_put_null(struct json_writer *w, const char *key);
+void json_put_json(struct json_writer *w, const char *key, const char *json, size_t length); /* what a writer of ours wrote */

@@ -150,6 +150,14 @@ void json_put_bool(struct json_writer *w, const char *key, bool value)
 	buf_add_text(w->out, value ? "true" : "false");
 }
 
+void json_put_json(struct json_writer *w, const char *key, const char *json, size_t length)
+{
+	while (length > 0 && json[length - 1] == '\n')
+		length--;
+	lead_in(w, key);
+	buf_add(w->out, json, length);
+}
+
 void json_put_null(struct json_writer *w, const char *key)
 {
 	lead_in(w, key);

@@ -247,3 +247,22 @@ int str_parse_number(const char *text, int64_t min, int64_t max, int64_t *ret)
 	*ret = value;
 	return 0;
 }
+
+void str_shell_word(const char *text, char *out, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:@%=";
+	if (*text && text[strspn(text, plain)] == '\0') {
+		snprintf(out, size, "%s", text);
+		return;
+	}
+	size_t at = 0;
+	out[at++] = '\'';
+	for (; *text && at + 6 < size; text++) {
+		if (*text == '\'')
+			at += (size_t)snprintf(out + at, size - at, "'\\''");
+		else
+			out[at++] = *text;
+	}
+	out[at++] = '\'';
+	out[at] = '\0';
+}

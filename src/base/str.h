@@ -19,6 +19,9 @@ char *str_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * \xNN, so that what a hostile program chose can be shown on a terminal or in a log line. */
 void str_printable(const char *bytes, size_t length, char *out, size_t out_size);
 
+/* As one word for a shell, quoted if need be; cut to fit, which must be 8 bytes or more. */
+void str_shell_word(const char *text, char *out, size_t size);
+
 /* How many bytes at the start of `bytes` are whole, valid UTF-8 (no surrogates, no overlong forms). */
 size_t str_utf8_prefix(const char *bytes, size_t length);
 

@@ -158,7 +158,7 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 		command.trace = request->trace_uses      ? PLAN_TRACE_USED
 				: request->trace_denials ? PLAN_TRACE_REFUSED
 							 : PLAN_TRACE_NOTHING;
-		if (facts->set_ids) /* the run may become somebody who cannot go where the caller can */
+		if (facts->set_ids && !request->from_file) /* the run may become somebody who cannot go where the caller can */
 			TRY(command_resolve_named(request, &d.policy, seen, &command, e));
 		TRY(compile(&d, &command, facts, id, request->keep_fds.n, seen, &d.plan, e));
 	}

@@ -13,7 +13,7 @@
 #include "kernel/seccomp.h"
 
 /* More kinds than these are only counted: what a run can make up must not fill the host. */
-#define MOST_KINDS 4096
+#define MOST_KINDS 8192
 
 const struct wire_denial *denials_keep(struct denials *d, const struct wire_denial *denial)
 {
@@ -104,26 +104,6 @@ static const char *find_fix(const struct policy *p, bool strict, const struct wi
 	return NULL;
 }
 
-/* As a word for a shell. */
-static void quote(const char *path, char *out, size_t size)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:@%=";
-	if (path[strspn(path, plain)] == '\0') {
-		snprintf(out, size, "%s", path);
-		return;
-	}
-	size_t at = 0;
-	out[at++] = '\'';
-	for (; *path && at + 6 < size; path++) {
-		if (*path == '\'')
-			at += (size_t)snprintf(out + at, size - at, "'\\''");
-		else
-			out[at++] = *path;
-	}
-	out[at++] = '\'';
-	out[at] = '\0';
-}
-
 void denial_path(const struct wire_denial *d, char *out, size_t size)
 {
 	snprintf(out, size, "%s", d->path);
@@ -153,7 +133,7 @@ static void describe_traced(const struct policy *p, const struct wire_denial *d,
 	snprintf(ret->reason, sizeof ret->reason, "%s",
 		 writes ? "no path of allowedWritePaths holds it" : "no path of allowedReadPaths or allowedWritePaths holds it");
 	denial_path(d, path, sizeof path);
-	quote(path, word, sizeof word);
+	str_shell_word(path, word, sizeof word);
 	snprintf(ret->option, sizeof ret->option, "--%s %s", writes ? "write" : "read", word);
 	ret->fix = ret->option;
 }

@@ -40,6 +40,7 @@ struct request {
 	bool shell;
 	struct strv profiles; /* --profile, in order */
 	struct policy flags;  /* the caller's own layer; workingDirectory in it is the run's */
+	bool from_file;       /* flags are those of a policy file: its paths were not named one by one */
 	bool whole;           /* flags state everything: neither a profile nor the user's file lies beneath */
 	bool estimate;        /* limits from the estimator where flags state none */
 	enum request_input input;

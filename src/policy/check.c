@@ -70,6 +70,12 @@ static int check_directory(const struct policy *p, struct err *e)
 		err_set(e, ERR_USAGE, 0, "policy", "the working directory %s is denied", cwd);
 		return err_hint(e, -EINVAL, "start elsewhere (--cwd), or do not deny it");
 	}
+	return 0;
+}
+
+int policy_check_start(const struct policy *p, struct err *e)
+{
+	const char *cwd = p->working_directory;
 	if (!policy_has(p, FIELD_READ) || paths_cover(&p->read_paths, cwd) || paths_cover(&p->write_paths, cwd))
 		return 0;
 	err_set(e, ERR_USAGE, 0, "policy", "the working directory %s may not be read", cwd);

@@ -174,3 +174,5 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 
 /* Contradictions within one policy: hosts without network, a working directory that is denied, … */
 int policy_check(const struct policy *p, struct err *e);
+/* May the working directory be read? Asked where no layer states it: a list that leaves out "." is then more likely a slip. */
+int policy_check_start(const struct policy *p, struct err *e);

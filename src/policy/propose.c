@@ -342,7 +342,10 @@ static int make_policy(const struct propose_input *in, const struct entries list
 	strv_done(&policy->write_paths);
 	strv_done(&policy->denied_paths);
 	free(TAKE(policy->working_directory));
-	policy->set &= ~POLICY_BIT(FIELD_CWD);
+	policy->working_directory = strdup("."); /* stated, as it need not be readable */
+	if (!policy->working_directory)
+		return -ENOMEM;
+	policy->set |= POLICY_BIT(FIELD_CWD);
 	policy->set |= POLICY_BIT(FIELD_READ) | POLICY_BIT(FIELD_WRITE) | POLICY_BIT(FIELD_DENIED) | POLICY_BIT(FIELD_NETWORK);
 	TRY(add_system(in, &policy->read_paths));
 	TRY(add_list(&lists[true], true, &policy->write_paths, p));

@@ -273,6 +273,7 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 		TRY(policy_profile(built_in ? built_in : "default", &p, e));
 	int ceiled = read_ceiling(from->admin_file, &ceiling, e);
 	TRY(ceiled);
+	bool placed = policy_has(&stated, FIELD_CWD);
 	/* Only under a ceiling does it matter later who stated what. */
 	TRY(ceiled ? policy_overlay(&p, &stated, e) : lattice_overlay_take(&p, &stated, e));
 	TRY(policy_resolve_directory(&p, &place, e));
@@ -285,6 +286,8 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	if (from->project_start)
 		TRY(meet_projects(&p, from->project_start, &place, notes, e));
 	TRY(policy_check(&p, e));
+	if (!placed)
+		TRY(policy_check_start(&p, e));
 	*ret = p;
 	p = (struct policy){ 0 };
 	return 0;

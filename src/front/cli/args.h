@@ -38,7 +38,8 @@ struct args {
 	char **words; /* borrowed from argv */
 	int word_count;
 	struct request request;
-	const char *input, *events, *stats;
+	const char *input, *events, *stats, *output;
+	bool once;
 	bool json, help, progress;
 	bool diff, stat, list, force; /* of changes and apply */
 	uint64_t seen; /* which options were given, by index */

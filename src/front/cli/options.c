@@ -10,6 +10,7 @@
 #define ON(id) (1U << COMMAND_##id)
 #define ON_RUNNING (ON(RUN) | ON(EXPLAIN))
 #define ON_DECIDING (ON_RUNNING | ON(CHECK))
+#define ON_CEILING (ON_DECIDING | ON(LEARN))
 #define ON_TELLING (ON(ESTIMATE) | ON(PROFILES) | ON(DOCTOR) | ON(VERSION) | ON(CHANGES) | ON(APPLY))
 #define ON_ALL (~0U)
 #define MANY true
@@ -53,7 +54,8 @@ struct option_row option_row(size_t index)
 		.argument = arguments[limit->unit],
 		.set = set_limit,
 		.target = (int)(index - COUNT_OF(rows)),
-		.commands = ON_DECIDING,
+		/* What learn writes is a file, and that is its --output. */
+		.commands = str_equal(limit->flag, "output") ? ON_DECIDING : ON_CEILING,
 		.group = GROUP_LIMITS,
 		.help = limit->text,
 	};
@@ -179,9 +181,12 @@ static int find_value(const struct option_row *row, const struct given *g, const
 static int take_option(struct args *a, char **argv, int *ret_used, struct err *e)
 {
 	struct given g = take_apart(argv[0]);
-	for (size_t i = 0; i < option_count(); i++) {
-		struct option_row row = option_row(i);
-		if (!names(&g, &row))
+	for (size_t i = 0; i < 2 * option_count(); i++) {
+		/* A name may be that of two, of different subcommands: first those of ours, then the others, to say whose they are.
+		 */
+		size_t index = i % option_count();
+		struct option_row row = option_row(index);
+		if (!names(&g, &row) || (i == index && !option_belongs(&row, a->command)))
 			continue;
 		const char *value = NULL;
 		bool next = false;
@@ -190,11 +195,11 @@ static int take_option(struct args *a, char **argv, int *ret_used, struct err *e
 		TRY(result);
 		if (!option_belongs(&row, a->command))
 			return foreign_option(a, &row, e);
-		if (!row.many && a->seen & (UINT64_C(1) << i)) {
+		if (!row.many && a->seen & (UINT64_C(1) << index)) {
 			err_set(e, ERR_USAGE, 0, "options", "option --%s is given twice", row.name);
 			return err_hint(e, -EINVAL, "give --%s once", row.name);
 		}
-		a->seen |= UINT64_C(1) << i;
+		a->seen |= UINT64_C(1) << index;
 		return row.set(a, &row, value, e);
 	}
 	*ret_used = argv[1] && argv[1][0] != '-' && !g.attached ? 2 : 1;

@@ -20,49 +20,10 @@
 #include "base/str.h"
 #include "front/cli/print.h"
 #include "front/cli/progress.h"
+#include "front/cli/running.h"
 #include "front/cli/stats.h"
 
-/* ---- signals ---- */
-
-static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
-
-/* The one thing a signal handler can reach. */
-static volatile sig_atomic_t asked_to_end;
-
-static void on_ending_signal(int number)
-{
-	asked_to_end = number;
-}
-
-/* Signals that the caller ignores (nohup, a background job) stay ignored. */
-static void handle_signals(void (*handler)(int))
-{
-	for (size_t i = 0; i < COUNT_OF(ending_signals); i++) {
-		struct sigaction old;
-		if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(ending_signals[i], &(struct sigaction){ .sa_handler = handler }, NULL);
-	}
-}
-
-/* ---- input and events ---- */
-
-static int set_input(struct args *a, struct err *e)
-{
-	struct request *r = &a->request;
-	if (!a->input)
-		return 0;
-	if (str_equal(a->input, "-")) {
-		r->input = INPUT_CALLER;
-		return 0;
-	}
-	if (access(a->input, R_OK) < 0) {
-		int result = err_set(e, ERR_USAGE, errno, "options", "--stdin \"%s\" cannot be read", a->input);
-		return err_hint(e, result, "give a file that can be read, or - for the standard input of cordon");
-	}
-	r->input = INPUT_FILE;
-	r->input_path = strdup(a->input);
-	return r->input_path ? 0 : err_nomem(e);
-}
+/* ---- events ---- */
 
 /* A named pipe without a reader gets some time for one to come; then it is an error rather than a wait without end. */
 static int open_events(const char *path)
@@ -72,7 +33,7 @@ static int open_events(const char *path)
 	int follow = str_starts(path, "/dev/") ? 0 : O_NOFOLLOW;
 	for (int waited = 0;; waited += LOOK_AGAIN_MS) {
 		int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | follow, 0600);
-		if (fd >= 0 || errno != ENXIO || waited >= PATIENCE_MS || asked_to_end)
+		if (fd >= 0 || errno != ENXIO || waited >= PATIENCE_MS || running_asked_to_end())
 			return fd;
 		poll(NULL, 0, LOOK_AGAIN_MS);
 	}
@@ -116,7 +77,7 @@ static int wait_for_end(struct engine *engine, struct run *run, struct progress 
 	int result;
 	bool cancelled = false;
 	do {
-		if (asked_to_end && !cancelled) {
+		if (running_asked_to_end() && !cancelled) {
 			cancelled = true;
 			engine_cancel(engine, run);
 		}
@@ -124,9 +85,9 @@ static int wait_for_end(struct engine *engine, struct run *run, struct progress 
 		result = engine_wait_beside(engine, run, &beside, progress_patience_ms(progress, LOOK_AGAIN_MS));
 		progress_step(progress);
 	} while (result == 0 || result == -EINTR);
-	while (!progress_settle(progress, LOOK_AGAIN_MS) && !asked_to_end)
-		;                /* a terminal that was stopped takes it later */
-	handle_signals(SIG_DFL); /* from here on there is nothing to lose */
+	while (!progress_settle(progress, LOOK_AGAIN_MS) && !running_asked_to_end())
+		;         /* a terminal that was stopped takes it later */
+	running_let_go(); /* from here on there is nothing to lose */
 	return result;
 }
 
@@ -251,11 +212,10 @@ static int run_it(struct engine *engine, struct args *a, struct watcher *w, stru
 int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
 {
 	autoclean(fd_done) int events = -1;
-	handle_signals(on_ending_signal);
-	TRY(set_input(a, e));
+	running_hold_on();
+	TRY(running_set_input(a, e));
 	TRY(set_events(a, &events, e));
 	a->request.capture = a->json;
-	signal(SIGTSTP, SIG_IGN);
 	autoclean(watcher_done) struct watcher watcher = { { .fd = -1 },
 							   PROGRESS_NONE }; /* outlives the engine, which may still tell */
 	autoclean(engine_close) struct engine *engine = NULL;
