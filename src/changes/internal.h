@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include "base/place.h"
 #include "changes/changes.h"
 #include "wire/codec.h"
 
@@ -16,11 +17,6 @@ bool node_is_untouched(const struct node *then, const struct node *now);
 bool node_is_alike(const struct node *a, const struct node *b);
 bool node_has_same_xattrs(const struct node *a, const struct node *b);
 int node_set_xattrs(int fd, const struct node *want);
-
-/* place.c: below a root, component by component; no link is followed, no other file system entered. */
-int place_open(int root, const char *path);                          /* O_PATH of a directory; "" is the root */
-int place_parent(int root, const char *path, const char **ret_name); /* of the last name */
-int place_list(int root, const char *path, struct strv *ret_names);  /* sorted, without . and .. */
 
 /* bytes.c */
 int bytes_compare(int a, int b);                 /* 0 the same, 1 different, -errno */

@@ -16,7 +16,6 @@
 
 #define VERSION 1
 #define MANIFEST_MAX (256u << 20)
-#define UNFINISHED ".new-"
 
 const char *change_kind_name(enum change_kind kind)
 {
@@ -223,21 +222,6 @@ static int fill(struct change_set *set, int upper, struct err *e)
 	return saved < 0 ? err_set(e, ERR_IO, -saved, "changes", "cannot keep the list of changes") : 0;
 }
 
-/* Half-made sets whose maker is gone. */
-static void sweep(int room)
-{
-	autoclean(strv_done) struct strv names = { 0 };
-	if (place_list(room, "", &names) < 0)
-		return;
-	for (size_t i = 0; i < names.n; i++) {
-		if (!str_starts(names.v[i], UNFINISHED))
-			continue;
-		autoclean(fd_done) int left = openat(room, names.v[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (left >= 0 && store_lock(left, false) == 0)
-			fd_remove_tree(room, names.v[i]);
-	}
-}
-
 static int make_folder(int room, const char *name)
 {
 	if (mkdirat(room, name, 0700) < 0)
@@ -253,8 +237,8 @@ static int keep(struct change_set *set, int upper, struct err *e)
 {
 	autoclean(fd_done) int room = -1;
 	TRY(store_open("changes", &room, e));
-	sweep(room);
-	autoclean(free_done) char *name = str_format(UNFINISHED "%s", set->id);
+	store_sweep(room);
+	autoclean(free_done) char *name = str_format(STORE_UNFINISHED "%s", set->id);
 	if (!name)
 		return err_nomem(e);
 	set->store = make_folder(room, name);

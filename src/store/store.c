@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/place.h"
 #include "base/scope.h"
 #include "base/str.h"
 
@@ -118,4 +119,18 @@ int store_read(int dir, const char *name, struct buf *out)
 {
 	autoclean(fd_done) int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	return file < 0 ? -errno : fd_read_all(file, out);
+}
+
+void store_sweep(int dir)
+{
+	autoclean(strv_done) struct strv names = { 0 };
+	if (place_list(dir, "", &names) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		if (!str_starts(names.v[i], STORE_UNFINISHED))
+			continue;
+		autoclean(fd_done) int left = openat(dir, names.v[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (left >= 0 && store_lock(left, false) == 0)
+			fd_remove_tree(dir, names.v[i]);
+	}
 }

@@ -26,3 +26,8 @@ int store_lock(int dir, bool wait);
 /* A file in a folder of ours: the old one stays until the new one is whole. -errno */
 int store_write(int dir, const char *name, const void *bytes, size_t size);
 int store_read(int dir, const char *name, struct buf *out);
+
+/* Something large is made in a folder whose name begins so, locked by its maker, and renamed when it is whole. What a maker that is
+ * gone has left half made is removed by the next one. */
+#define STORE_UNFINISHED ".new-"
+void store_sweep(int dir);

@@ -1,19 +1,25 @@
-/* Ways below a directory that nobody can bend: a directory that is swapped for a link while we walk ends the walk. */
+#include "base/place.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/scope.h"
-#include "changes/internal.h"
+
+static bool is_name(const char *name, size_t length)
+{
+	return length > 0 && length < 256 && !(length <= 2 && memcmp(name, "..", length) == 0);
+}
 
 static int step(int dir, const char *name, size_t length, dev_t device)
 {
 	char part[256];
-	if (length == 0 || length >= sizeof part || (length <= 2 && memcmp(name, "..", length) == 0))
+	if (!is_name(name, length))
 		return -EINVAL;
 	memcpy(part, name, length);
 	part[length] = '\0';
@@ -51,6 +57,8 @@ int place_parent(int root, const char *path, const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
 	*ret_name = slash ? slash + 1 : path;
+	if (!is_name(*ret_name, strlen(*ret_name)))
+		return -EINVAL;
 	return open_up_to(root, path, slash ? (size_t)(slash - path) : 0);
 }
 
