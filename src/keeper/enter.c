@@ -1,39 +1,33 @@
 /* The child's side: what happens between clone and exec.
  *
- * Everything here runs in the reaper, or in a process that shares the reaper's memory: raw system calls only, no
- * allocation, no locks, no stdio. The plan is the program; its order was checked when it was decoded (plan/op.def says why
- * each step stands where it stands). A step that fails ends the run: nothing is skipped. */
+ * Everything here runs in the reaper, or in a process that shares the reaper's memory; and the reaper may share the keeper's. So:
+ * raw system calls only, no errno, no allocation, no locks, no stdio. The plan is the program; its order was checked when it was
+ * decoded (plan/op.def says why each step stands where it stands). A step that fails ends the run: nothing is skipped. */
 #include "keeper/run.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/scope.h"
 #include "kernel/caps.h"
 #include "kernel/ids.h"
 #include "kernel/landlock.h"
 #include "kernel/mounts.h"
+#include "kernel/raw.h"
 #include "kernel/seccomp.h"
 
 #define STEP(name) static int step_##name(struct entry *in, const struct op *op)
-#define OR_ERRNO(call) ((call) < 0 ? -errno : 0)
 
 /* /proc/self/uid_map belongs to root while we are non-dumpable. */
 int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid)
 {
-	TRY(OR_ERRNO(prctl(PR_SET_DUMPABLE, 1)));
+	TRY(RAW(prctl, PR_SET_DUMPABLE, 1, 0, 0, 0));
 	int result = ids_map_self((uint32_t)inner_uid, (uint32_t)outer_uid, (uint32_t)inner_gid, (uint32_t)outer_gid);
-	prctl(PR_SET_DUMPABLE, 0);
+	TRY(RAW(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
 	return result;
 }
 
@@ -120,11 +114,20 @@ STEP(SET_IDS)
 	return ids_become((uint32_t)op->u.SET_IDS.uid, (uint32_t)op->u.SET_IDS.gid);
 }
 
+/* The command is cloned into it: who shares memory cannot change its own. */
 STEP(OWN_USER_NS)
 {
-	(void)in;
-	TRY(OR_ERRNO(unshare(CLONE_NEWUSER)));
-	return enter_map_self(op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.uid, op->u.OWN_USER_NS.gid, op->u.OWN_USER_NS.gid);
+	in->user_ns = true;
+	in->user_ns_uid = op->u.OWN_USER_NS.uid;
+	in->user_ns_gid = op->u.OWN_USER_NS.gid;
+	return 0;
+}
+
+/* In the command, first of all. A new namespace comes with every capability in it. */
+int enter_user_ns(const struct entry *in)
+{
+	TRY(enter_map_self(in->user_ns_uid, in->user_ns_uid, in->user_ns_gid, in->user_ns_gid));
+	return caps_drop_sets();
 }
 
 STEP(NEW_KEYRING)
@@ -132,8 +135,8 @@ STEP(NEW_KEYRING)
 	(void)in, (void)op;
 	/* A kernel without keyrings has none to leak; one that refuses the call (some containers) gives the command no way
 	 * to it either, since the filter refuses keyctl. */
-	long result = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0);
-	return result < 0 && errno != ENOSYS && errno != EPERM && errno != EACCES ? -errno : 0;
+	int result = RAW(keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0);
+	return result == -ENOSYS || result == -EPERM || result == -EACCES || result > 0 ? 0 : result;
 }
 
 STEP(DROP_CAPS)
@@ -145,32 +148,33 @@ STEP(DROP_CAPS)
 STEP(DIE_WITH_PARENT)
 {
 	(void)op;
-	TRY(OR_ERRNO(prctl(PR_SET_PDEATHSIG, SIGKILL)));
+	TRY(RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
 	/* In a pid namespace the parent has no number. Its end of the status pipe tells whether it is there, unless a reaper that
 	 * was cloned meanwhile has a copy, or we have: its pidfd always does. */
 	struct pollfd ends[] = { { .fd = in->keeper, .events = POLLIN }, { .fd = in->status } };
-	if (poll(ends, COUNT_OF(ends), 0) < 0)
-		return -errno;
+	const struct timespec now = { 0 };
+	TRY(RAW(ppoll, ends, COUNT_OF(ends), &now, NULL, 0));
 	return ends[0].revents || ends[1].revents & (POLLERR | POLLHUP) ? -EPIPE : 0;
 }
 
 STEP(NEW_SESSION)
 {
 	(void)in, (void)op;
-	return OR_ERRNO(setsid());
+	int session = RAW0(setsid);
+	return session < 0 ? session : 0;
 }
 
 STEP(UMASK)
 {
 	(void)in;
-	umask((mode_t)op->u.UMASK.mask);
+	RAW(umask, op->u.UMASK.mask);
 	return 0;
 }
 
 STEP(ENTER_DIR)
 {
 	(void)in;
-	return OR_ERRNO(chdir(op->u.ENTER_DIR.path));
+	return RAW(chdir, op->u.ENTER_DIR.path);
 }
 
 /* Is this number used by the command, or by us until it is executed? */
@@ -190,10 +194,10 @@ static int close_others(const struct entry *in, unsigned above)
 		if (!is_kept(in, number))
 			continue;
 		if (number > from)
-			TRY(OR_ERRNO(syscall(SYS_close_range, from, number - 1, 0)));
+			TRY(RAW(close_range, from, number - 1, 0));
 		from = number + 1;
 	}
-	return OR_ERRNO(syscall(SYS_close_range, from, ~0u, 0));
+	return RAW(close_range, from, ~0u, 0);
 }
 
 /* Ours go up to here: above a low RLIMIT_NOFILE, so that the listener still finds a number, and within what a table of descriptors
@@ -202,10 +206,8 @@ static int close_others(const struct entry *in, unsigned above)
 
 static int park(int fd, int out_of_the_way)
 {
-	int moved = fcntl(fd, F_DUPFD_CLOEXEC, out_of_the_way > PARKED ? out_of_the_way : PARKED);
-	if (moved < 0 && errno == EINVAL)
-		moved = fcntl(fd, F_DUPFD_CLOEXEC, out_of_the_way);
-	return moved < 0 ? -errno : moved;
+	int moved = RAW(fcntl, fd, F_DUPFD_CLOEXEC, out_of_the_way > PARKED ? out_of_the_way : PARKED);
+	return moved == -EINVAL ? RAW(fcntl, fd, F_DUPFD_CLOEXEC, out_of_the_way) : moved;
 }
 
 /* Every descriptor first goes out of the way, then to its number: a target may be another's source. The table is also the
@@ -227,12 +229,12 @@ STEP(DESCRIPTORS)
 		above = (unsigned)moved;
 	}
 	for (size_t i = 0; i < in->fd_count; i++) {
-		int moved = fcntl(in->fds[i], F_DUPFD_CLOEXEC, out_of_the_way);
-		TRY(OR_ERRNO(moved));
+		int moved = RAW(fcntl, in->fds[i], F_DUPFD_CLOEXEC, out_of_the_way);
+		TRY(moved);
 		in->fds[i] = moved;
 	}
 	for (size_t i = 0; i < in->fd_count; i++)
-		TRY(OR_ERRNO(dup3(in->fds[i], in->targets[i], 0)));
+		TRY(RAW(dup3, in->fds[i], in->targets[i], 0));
 	/* What Landlock opens below is CLOEXEC. */
 	TRY(close_others(in, above));
 	return op->u.DESCRIPTORS.keep + 3 == in->fd_count ? 0 : -EINVAL;
@@ -241,7 +243,7 @@ STEP(DESCRIPTORS)
 STEP(NO_NEW_PRIVS)
 {
 	(void)in, (void)op;
-	return OR_ERRNO(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	return RAW(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 STEP(LANDLOCK)
@@ -261,8 +263,7 @@ STEP(LANDLOCK_ENFORCE)
 {
 	(void)op;
 	TRY(landlock_enforce(in->ruleset));
-	close(in->ruleset);
-	in->ruleset = -1;
+	raw_close(&in->ruleset);
 	return 0;
 }
 
@@ -270,13 +271,15 @@ STEP(LANDLOCK_ENFORCE)
 STEP(RLIMIT)
 {
 	(void)in;
-	struct rlimit now;
-	TRY(OR_ERRNO(getrlimit((int)op->u.RLIMIT.resource, &now)));
-	rlim_t value = op->u.RLIMIT.value;
-	if (now.rlim_max != RLIM_INFINITY && value > now.rlim_max)
-		value = now.rlim_max;
-	struct rlimit both = { value, value };
-	return OR_ERRNO(setrlimit((int)op->u.RLIMIT.resource, &both));
+	struct {
+		uint64_t soft, hard;
+	} now, both;
+	TRY(RAW(prlimit64, 0, op->u.RLIMIT.resource, NULL, &now));
+	uint64_t value = op->u.RLIMIT.value;
+	if (now.hard != UINT64_MAX && value > now.hard)
+		value = now.hard;
+	both.soft = both.hard = value;
+	return RAW(prlimit64, 0, op->u.RLIMIT.resource, &both, NULL);
 }
 
 /* What is refused is told to the keeper, where a listener can be had; else it is only refused. Between the two filters there is no
@@ -306,8 +309,7 @@ STEP(SECCOMP)
 
 STEP(EXEC)
 {
-	execve(op->u.EXEC.program, (char *const *)(uintptr_t)in->plan->argv, (char *const *)(uintptr_t)in->plan->env);
-	return -errno;
+	return RAW(execve, op->u.EXEC.program, in->plan->argv, in->plan->env);
 }
 
 typedef int (*step)(struct entry *in, const struct op *op);

@@ -43,6 +43,7 @@ struct keeper_spare {
 	int pidfd, socket;
 	int peer; /* a copy of its end of the socket */
 	struct plan_spare kind;
+	struct ground *ground; /* what it stands on, in our memory */
 };
 
 /* For a host that knows that it will need one sooner than it can open a keeper, which then takes it over. A spare that no

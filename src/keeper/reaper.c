@@ -7,26 +7,21 @@
  * Raw system calls only, as in enter.c. All signals are blocked, and those that matter are taken one by one. */
 #include "keeper/run.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/scope.h"
+#include "kernel/raw.h"
 
 #define BACKSTOP_MS 1000
 
 static void say(const struct entry *entry, struct report report)
 {
-	ssize_t wrote = write(entry->status, &report, sizeof report);
-	(void)wrote; /* nobody left to tell: the parent-death signal is on its way */
+	RAW(write, entry->status, &report, sizeof report); /* nobody left to tell: the parent-death signal is on its way */
 }
 
 /* Signals that the caller ignores would stay ignored in the command. Here, where all of them are blocked, this changes only
@@ -41,60 +36,73 @@ static void reset_signals(void)
 		uint64_t mask;
 	} dfl = { 0 };
 	for (int number = 1; number < NSIG; number++)
-		syscall(SYS_rt_sigaction, number, &dfl, NULL, sizeof dfl.mask);
+		RAW(rt_sigaction, number, &dfl, NULL, sizeof dfl.mask);
 }
 
-static void unblock_signals(void)
+/* The kernel's set: one bit a signal. */
+#define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
+
+static void block_signals(uint64_t set)
 {
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	RAW(rt_sigprocmask, SIG_SETMASK, &set, NULL, sizeof set);
 }
-
-/* Where the command may run: as the caller said. */
-static cpu_set_t anywhere;
 
 /* The scheduler puts a new process on an idle core. To wake that core, and to warm its caches, takes longer than all that the
  * command does before it is executed; and we only wait for it. So it starts where we are, and is let go at once. */
-static bool stay_here(void)
+static bool stay_here(struct entry *entry)
 {
 	unsigned here;
 	cpu_set_t only;
 	CPU_ZERO(&only);
-	if (syscall(SYS_sched_getaffinity, 0, sizeof anywhere, &anywhere) < 0 || syscall(SYS_getcpu, &here, NULL, NULL) < 0 ||
+	if (RAW(sched_getaffinity, 0, sizeof entry->anywhere, &entry->anywhere) < 0 || RAW(getcpu, &here, NULL, NULL) < 0 ||
 	    here >= CPU_SETSIZE)
 		return false;
 	CPU_SET(here, &only);
-	return syscall(SYS_sched_setaffinity, 0, sizeof only, &only) == 0;
+	return RAW(sched_setaffinity, 0, sizeof only, &only) == 0;
 }
 
-static void let_go(void)
+static void let_go(const struct entry *entry)
 {
-	syscall(SYS_sched_setaffinity, 0, sizeof anywhere, &anywhere);
+	RAW(sched_setaffinity, 0, sizeof entry->anywhere, &entry->anywhere);
+}
+
+static void fail_at(struct entry *entry, enum op_kind kind, int errnum)
+{
+	entry->failed_op = (int)entry->plan->op_count - 1;
+	for (size_t i = 0; i < entry->plan->op_count; i++)
+		if (entry->plan->ops[i].kind == kind)
+			entry->failed_op = (int)i;
+	entry->failed_errnum = errnum;
 }
 
 static int command_main(void *argument)
 {
 	struct entry *entry = argument;
 	if (entry->stays)
-		let_go();
-	unblock_signals();
+		let_go(entry);
+	block_signals(0);
 	if (!entry->own_pids)
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the namespace does not tie its life to the reaper's */
-	enter_stage(entry, STAGE_COMMAND);
-	_exit(127); /* a step failed; the reaper reads which from our shared memory */
+		RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the namespace does not tie its life to the reaper's */
+	int mapped = entry->user_ns ? enter_user_ns(entry) : 0;
+	if (mapped < 0)
+		fail_at(entry, OP_OWN_USER_NS, -mapped);
+	else
+		enter_stage(entry, STAGE_COMMAND);
+	raw_exit(127); /* a step failed; the reaper reads which from our shared memory */
 }
 
 /* vfork in all but name: the command shares our memory and descriptors until it is executed, so nothing is copied, a failed step is
  * seen here at once, and the listener of its filter is here when we go on. */
 static pid_t start_command(struct entry *entry)
 {
-	static char stack[64 * 1024] __attribute__((aligned(16)));
-	entry->stays = stay_here();
-	pid_t command = clone(command_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, entry);
+	unsigned long flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | (entry->user_ns ? CLONE_NEWUSER : 0);
+	entry->stays = stay_here(entry);
+	pid_t command = raw_clone(flags | SIGCHLD, entry->stack + sizeof entry->stack, NULL, command_main, entry);
 	if (entry->stays)
-		let_go();
-	return command < 0 ? -errno : command;
+		let_go(entry);
+	if (command < 0)
+		fail_at(entry, entry->user_ns ? OP_OWN_USER_NS : OP_EXEC, -command);
+	return command;
 }
 
 /* Send `signal` to every child, and with SIGKILL go on until none is left: grandchildren become children as their parents
@@ -102,11 +110,11 @@ static pid_t start_command(struct entry *entry)
 static void signal_all(const struct entry *entry, pid_t command, int signal)
 {
 	if (entry->own_pids) {
-		kill(-1, signal);
+		RAW(kill, -1, signal);
 		return;
 	}
 	if (signal != SIGKILL) {
-		kill(-command, signal); /* the command's group, it being a session of its own */
+		RAW(kill, -command, signal); /* the command's group, it being a session of its own */
 		return;
 	}
 	for (;;) {
@@ -115,9 +123,9 @@ static void signal_all(const struct entry *entry, pid_t command, int signal)
 		if (count == 0)
 			return;
 		for (size_t i = 0; i < count; i++)
-			kill(children[i], SIGKILL);
+			RAW(kill, children[i], SIGKILL);
 		/* Reap here: a dead child that is not reaped stays in the list. The command's own status was taken before. */
-		while (waitpid(-1, NULL, WNOHANG) > 0)
+		while (RAW(wait4, -1, NULL, WNOHANG, NULL) > 0)
 			;
 	}
 }
@@ -128,7 +136,7 @@ static bool reap(pid_t command, int *ret_status)
 	bool over = false;
 	for (;;) {
 		int status;
-		pid_t gone = waitpid(-1, &status, WNOHANG);
+		pid_t gone = RAW(wait4, -1, &status, WNOHANG, NULL);
 		if (gone <= 0)
 			return over;
 		if (gone == command) {
@@ -141,7 +149,7 @@ static bool reap(pid_t command, int *ret_status)
 static int64_t now_ms(void)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	RAW(clock_gettime, CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
@@ -155,6 +163,8 @@ static int64_t backstop_ms(const struct plan_limits *limits)
 }
 
 /* ---- waiting ---- */
+#define WANTED (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(REAPER_KILL_SIGNAL))
+
 /* The numbers of our descriptors once the command runs. */
 enum { STATUS, NOTIFY, LISTENER, SIGNALS };
 
@@ -163,12 +173,12 @@ enum { STATUS, NOTIFY, LISTENER, SIGNALS };
 static void keep_ours(struct entry *entry)
 {
 	bool listens = entry->listener >= 0 && entry->notify >= 0;
-	dup3(entry->status, STATUS, O_CLOEXEC);
+	RAW(dup3, entry->status, STATUS, O_CLOEXEC);
 	if (listens) {
-		dup3(entry->notify, NOTIFY, O_CLOEXEC);
-		dup3(entry->listener, LISTENER, O_CLOEXEC);
+		RAW(dup3, entry->notify, NOTIFY, O_CLOEXEC);
+		RAW(dup3, entry->listener, LISTENER, O_CLOEXEC);
 	}
-	syscall(SYS_close_range, listens ? SIGNALS : NOTIFY, ~0u, 0);
+	RAW(close_range, listens ? SIGNALS : NOTIFY, ~0u, 0);
 	entry->status = STATUS;
 	entry->notify = listens ? NOTIFY : -1;
 	entry->listener = listens ? LISTENER : -1;
@@ -180,96 +190,75 @@ static void hand_over(struct entry *entry, bool refused)
 	if (refused)
 		listener_send(entry->notify, entry->listener);
 	for (int fd = NOTIFY; fd <= SIGNALS; fd++)
-		close(fd);
+		RAW(close, fd);
 	entry->listener = entry->notify = -1;
 }
 
 /* One of our signals, or -1 when the time is over. While the listener is here, it is watched, too. */
-static int next_signal(struct entry *entry, const sigset_t *wanted, const struct timespec *patience)
+static int next_signal(struct entry *entry, const struct timespec *patience)
 {
 	struct pollfd both[] = { { .fd = LISTENER, .events = POLLIN }, { .fd = SIGNALS, .events = POLLIN } };
 	while (entry->listener >= 0) {
 		struct signalfd_siginfo signal;
-		int ready = ppoll(both, 2, patience, NULL);
-		if (ready <= 0)
+		struct timespec left = *patience; /* the kernel counts it down */
+		if (RAW(ppoll, both, COUNT_OF(both), &left, NULL, 0) <= 0)
 			return -1;
 		if (both[0].revents)
 			hand_over(entry, both[0].revents & POLLIN);
-		else if (read(SIGNALS, &signal, sizeof signal) == (ssize_t)sizeof signal)
+		else if (RAW(read, SIGNALS, &signal, sizeof signal) == (int)sizeof signal)
 			return (int)signal.ssi_signo;
 	}
-	return sigtimedwait(wanted, NULL, patience);
+	const uint64_t set = WANTED;
+	return RAW(rt_sigtimedwait, &set, NULL, patience, sizeof set);
 }
 
-static int wait_for_command(struct entry *entry, pid_t command, const sigset_t *wanted)
+static int wait_for_command(struct entry *entry, pid_t command)
 {
 	int status = 0;
-	if (entry->listener >= 0 && signalfd(-1, wanted, SFD_CLOEXEC) != SIGNALS)
+	const uint64_t set = WANTED;
+	if (entry->listener >= 0 && RAW(signalfd4, -1, &set, sizeof set, SFD_CLOEXEC) != SIGNALS)
 		hand_over(entry, true);
 	int64_t backstop = backstop_ms(&entry->plan->limits);
 	while (!reap(command, &status)) {
 		int64_t left = backstop == INT64_MAX ? INT32_MAX : backstop - now_ms();
 		struct timespec patience = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
-		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(entry, wanted, &patience);
+		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(entry, &patience);
 		if (signal == SIGTERM)
 			signal_all(entry, command, SIGTERM);
 		else if (signal == REAPER_KILL_SIGNAL)
-			kill(command, SIGKILL);
+			RAW(kill, command, SIGKILL);
 	}
 	return status;
-}
-
-/* The caller's arguments and environment are our own memory, since we were forked: whoever asks /proc for ours, inside the
- * run, must not find them. They lie side by side: the arguments from the program's name up to the first variable. */
-static void forget_caller(void)
-{
-	if (environ && environ[0] && program_invocation_name && program_invocation_name < environ[0])
-		explicit_bzero(program_invocation_name, (size_t)(environ[0] - program_invocation_name));
-	for (char **entry = environ; entry && *entry; entry++)
-		explicit_bzero(*entry, strlen(*entry));
 }
 
 /* Blocked, so that no handler of the host's runs in this copy of it, and non-dumpable, so that nobody looks in. */
 void reaper_become(void)
 {
-	sigset_t all;
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	block_signals(UINT64_MAX);
 	reset_signals();
-	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_NAME, "cordon-reaper");
-	umask(022); /* the caller's would close the directories that covers are made of; the command gets its own in a step */
-	forget_caller();
+	RAW(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	RAW(prctl, PR_SET_NAME, "cordon-reaper", 0, 0, 0);
+	RAW(umask, 022); /* the caller's would close the directories that covers are made of; the command gets its own in a step */
 }
 
 _Noreturn void reaper_main(struct entry *entry)
 {
-	sigset_t wanted;
-	sigemptyset(&wanted);
-	sigaddset(&wanted, SIGCHLD);
-	sigaddset(&wanted, SIGTERM);
-	sigaddset(&wanted, REAPER_KILL_SIGNAL);
-
 	if (!entry->own_pids)
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		RAW(prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	pid_t command = -1;
 	if (enter_stage(entry, STAGE_REAPER) == 0) {
 		entry->failed_op = -1;
 		command = start_command(entry);
-		if (command < 0) {
-			entry->failed_op = (int)entry->plan->op_count - 1;
-			entry->failed_errnum = -command;
-		}
 	}
 	if (entry->failed_op >= 0) {
 		say(entry, (struct report){ .kind = REPORT_FAILED, .op = entry->failed_op, .errnum = entry->failed_errnum });
-		_exit(0);
+		raw_exit(0);
 	}
 	keep_ours(entry);
 	say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
-	int status = wait_for_command(entry, command, &wanted);
+	int status = wait_for_command(entry, command);
 	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status });
 	if (!entry->own_pids)
 		signal_all(entry, command, SIGKILL);
-	_exit(0);
+	raw_exit(0);
 }

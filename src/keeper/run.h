@@ -1,6 +1,7 @@
 /* One run, as the keeper sees it. Internal to the room. */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -66,9 +67,10 @@ struct run {
 	int status;
 	struct ears ears;
 	struct stream streams[2];
-	int private_dir; /* locked while the run lives; -1: none */
-	uint32_t kills;  /* how often it was tried */
-	bool own_pids;   /* a pid namespace ends with its reaper */
+	struct ground *ground; /* of a reaper that shares our memory; until it is gone */
+	int private_dir;       /* locked while the run lives; -1: none */
+	uint32_t kills;        /* how often it was tried */
+	bool own_pids;         /* a pid namespace ends with its reaper */
 
 	int64_t started_us, ended_us;
 	int64_t deadline_us;  /* of this state; INT64_MAX: none */
@@ -108,7 +110,7 @@ int mail_send(struct mail *mail, int socket, enum wire_type type, const struct w
 int mail_deliver(struct mail *mail, int socket);
 
 /* pool.c */
-bool pool_hand_over(struct keeper_spare *spare, struct run *run, int status, const int *fds, size_t fd_count);
+bool pool_hand_over(struct keeper_spare *spare, struct run *run, const struct start *start, int status, const int *fds);
 
 /* spawn.c */
 pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd);
@@ -118,6 +120,7 @@ void run_describe_failure(struct run *run, const struct report *report);
 void run_abort(struct run *run, int errnum); /* end it at once: it cannot be watched */
 
 /* enter.c: the child's side; raw system calls only */
+#define REAPER_STACK (32 * 1024)
 struct entry {
 	const struct plan *plan;
 	int status;                        /* our end of the status pipe */
@@ -134,23 +137,42 @@ struct entry {
 	int slots[64]; /* held paths */
 	int scratch;   /* made ahead, or -1 */
 	bool own_pids;
+	bool user_ns; /* the command is cloned into one of its own, with these ids */
+	uint64_t user_ns_uid, user_ns_gid;
 	bool stays;                     /* the command starts on the reaper's core */
+	cpu_set_t anywhere;             /* and then runs where the caller may */
 	const struct plan_spare *spare; /* what was done ahead, or NULL */
 	/* where it failed */
 	int failed_op;
 	int failed_errnum;
+	char stack[REAPER_STACK] __attribute__((aligned(16))); /* the command's, until it is executed */
 };
 
 int enter_stage(struct entry *entry, enum op_stage stage);
+int enter_user_ns(const struct entry *entry);
 int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid);
 
-/* start.c; extra_fds: how many come behind the run's own */
-int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, struct err *e);
+/* start.c */
+int start_read(struct wire_frame *frame, struct start *ret, struct err *e);
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret);
 
-/* listener.c: how the listener gets to the keeper; raw */
+/* listener.c: descriptors over a socket, as many as the other side expects; raw */
+int descriptors_send(int socket, const int *fds, size_t count);
+int descriptors_take(int socket, int *ret, size_t count);
 int listener_send(int socket, int listener);
 int listener_take(int socket);
+
+/* spare.c: a reaper that shares the keeper's memory, made before there is a plan. It reads what it stands on once it has got its
+ * descriptors, and everything there stays as it is until it is gone. */
+struct ground {
+	struct plan_spare kind;
+	int socket, keeper; /* the numbers of its end, and of the keeper's pidfd, when it is cloned */
+	cpu_set_t anywhere; /* where it may run; none: not known */
+	bool maps;          /* the plan wants the id map that was made ahead */
+	struct entry entry;
+	char stack[REAPER_STACK] __attribute__((aligned(16)));
+};
+int spare_main(void *ground);
 
 /* reaper.c */
 void reaper_become(void);

@@ -159,6 +159,7 @@ static void run_free(struct run *run)
 	tree_done(&run->meter.tree);
 	disk_done(&run->meter.disk);
 	plan_done(&run->plan);
+	free(run->ground);
 	k->runs[run->slot] = NULL;
 	k->count--;
 	free(run);
@@ -241,7 +242,7 @@ static void on_start(struct keeper *k, struct wire_frame *frame)
 	run->deadline_us = INT64_MAX;
 	run->group = GROUP_NONE;
 	struct start start = { 0 };
-	int result = start_read(frame, 0, &start, &run->err);
+	int result = start_read(frame, &start, &run->err);
 	run->number = start.number;
 	run->tell_start = start.tell_start;
 	run->want_samples = start.want_samples;

@@ -71,6 +71,16 @@ pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd)
 	return (pid_t)pid;
 }
 
+/* The caller's arguments and environment are the reaper's own memory, since it was forked: whoever asks /proc for them, inside the
+ * run, must not find them. They lie side by side: the arguments from the program's name up to the first variable. */
+static void forget_caller(void)
+{
+	if (environ && environ[0] && program_invocation_name && program_invocation_name < environ[0])
+		explicit_bzero(program_invocation_name, (size_t)(environ[0] - program_invocation_name));
+	for (char **entry = environ; entry && *entry; entry++)
+		explicit_bzero(*entry, strlen(*entry));
+}
+
 int open_self(void)
 {
 	return (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -83,6 +93,7 @@ static int start_reaper(struct run *run, struct entry *entry, uint64_t namespace
 	pid_t pid = clone_reaper(namespaces, &run->pidfd);
 	if (pid == 0) {
 		reaper_become();
+		forget_caller();
 		reaper_main(entry);
 	}
 	if (pid < 0) {
@@ -117,8 +128,8 @@ int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *s
 	for (size_t i = 3; i < 3 + start->named; i++)
 		inner[i] = fds[i];
 	run->started_us = clock_now_us();
-	if (!pool_hand_over(spare, run, s.status[1], inner, 3 + start->named)) {
-		struct entry entry;
+	if (!pool_hand_over(spare, run, start, s.status[1], inner)) {
+		static struct entry entry; /* the reaper's is a copy */
 		start_entry(start, &run->plan, s.status[1], inner, &entry);
 		entry.own_pids = run->own_pids;
 		if (plan_has(&run->plan, OP_SECCOMP_HEARD) && wire_pair(s.notify) == 0)

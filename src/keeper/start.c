@@ -1,10 +1,11 @@
-/* The START message: run number, what the host wants to be told, count of named descriptors, their numbers, the plan. The
- * keeper reads it, and so does a spare reaper to which it is handed on. */
+/* The START message: run number, what the host wants to be told, count of named descriptors, their numbers, the plan. */
 #include "keeper/run.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
-int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, struct err *e)
+int start_read(struct wire_frame *frame, struct start *ret, struct err *e)
 {
 	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
 	*ret = (struct start){ .number = wire_get_u64(&r) };
@@ -13,7 +14,7 @@ int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, st
 	ret->tell_start = wishes & WIRE_TELL_START;
 	ret->want_samples = wishes & WIRE_WANT_SAMPLES;
 	ret->named = wire_get_count(&r, 4);
-	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named + extra_fds)
+	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named)
 		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");
 	for (size_t i = 0; i < ret->named; i++) {
 		uint32_t number = wire_get_u32(&r);
@@ -28,8 +29,10 @@ int start_read(struct wire_frame *frame, size_t extra_fds, struct start *ret, st
 
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret)
 {
-	*ret = (struct entry){ .plan = plan, .status = status, .ruleset = -1, .id_map = -1, .scratch = -1, .failed_op = -1 };
-	ret->notify = ret->listener = ret->keeper = -1;
+	memset(ret, 0, offsetof(struct entry, stack));
+	ret->plan = plan;
+	ret->status = status;
+	ret->notify = ret->listener = ret->keeper = ret->ruleset = ret->id_map = ret->scratch = ret->failed_op = -1;
 	for (size_t i = 0; i < 3 + start->named; i++) {
 		ret->fds[i] = fds[i];
 		ret->targets[i] = i < 3 ? (int)i : start->targets[i - 3];

@@ -74,7 +74,7 @@ int mounts_idmap_userns(uint32_t uid, uint32_t gid)
 	char stack[16384] __attribute__((aligned(16)));
 	int proc = -1;
 	/* No exit signal: nobody's SIGCHLD handler is to hear of it. */
-	int pid = raw_result(clone(helper, stack + sizeof stack, CLONE_NEWUSER | CLONE_FILES | CLONE_VM | CLONE_VFORK, &proc));
+	int pid = raw_clone(CLONE_NEWUSER | CLONE_FILES | CLONE_VM | CLONE_VFORK, stack + sizeof stack, NULL, helper, &proc);
 	if (pid < 0)
 		return pid;
 	int result = write_maps(proc, uid, gid);

@@ -1,13 +1,11 @@
 #include "kernel/seccomp.h"
 
-#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/scope.h"
 #include "base/str.h"
+#include "kernel/raw.h"
 #include "kernel/seccomp_tables.h"
 
 _Static_assert(SECCOMP_WITH_LISTENER == SECCOMP_FILTER_FLAG_NEW_LISTENER, "our name for the kernel's flag");
@@ -80,8 +78,7 @@ int seccomp_install(const struct sock_filter *insns, size_t count, unsigned flag
 		return -EINVAL;
 	/* The kernel's struct is not const; it only reads. */
 	struct sock_fprog program = { .len = (unsigned short)count, .filter = (struct sock_filter *)insns };
-	long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-	return result < 0 ? -errno : (int)result;
+	return RAW(seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
 const struct seccomp_row *seccomp_row_at(size_t index)

@@ -1,8 +1,12 @@
 /* The cordon program: the one place where the front meets the keeper. The tool is as small as a keeper and has one thread, so
  * the keeper lives in it: a process of its own would cost a fifth of a launch.
  *
- * `cordon run` begins with cloning the run's reaper, while there is hardly any memory to copy: it gets its namespaces ready on
- * another core while this one reads options and policies and decides. */
+ * `cordon run` begins with cloning the run's reaper: it gets its namespaces ready on another core while this one reads options and
+ * policies and decides. The reaper shares our memory, and in the run's /proc it is pid 1. Whoever asks there for its arguments and
+ * environment must not find the caller's, so both are moved first. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,9 +37,76 @@ static int open_with_spare(keeper_listener listener, void *context, struct keepe
 	return result;
 }
 
+/* ---- what the kernel shows of us ---- */
+static size_t size_of(char *const *words)
+{
+	size_t size = 0;
+	for (; *words; words++)
+		size += strlen(*words) + 1;
+	return size;
+}
+
+static size_t count_of(char *const *words)
+{
+	size_t count = 0;
+	while (words[count])
+		count++;
+	return count;
+}
+
+/* Copy `words` to `list` and `text`, and wipe them where they were. Returns the end of the text. */
+static char *move(char **words, char **list, char *text)
+{
+	for (; *words; words++) {
+		size_t size = strlen(*words) + 1;
+		*list++ = memcpy(text, *words, size);
+		explicit_bzero(*words, size);
+		text += size;
+	}
+	*list = NULL;
+	return text;
+}
+
+/* What the run knows anyway: that it runs in cordon, and its own words. The kernel shows up to the first zero where the last byte
+ * is not one. */
+static void leave_title(char *where, size_t room, char *const *words)
+{
+	size_t used = 0;
+	bool command = false;
+	for (size_t i = 0; words[i]; i++) {
+		size_t length = strlen(words[i]);
+		command = command || strcmp(words[i], "--") == 0;
+		if ((i > 1 && !command) || length + 3 > room - used)
+			continue;
+		if (used)
+			where[used++] = ' ';
+		memcpy(where + used, words[i], length);
+		used += length;
+	}
+	where[room - 1] = '.';
+}
+
+/* Arguments and environment to the heap, all in one piece. False: they are where they were. */
+static bool move_away(char ***argv)
+{
+	char *area = (*argv)[0];
+	size_t arguments = count_of(*argv), room = size_of(*argv), variables = count_of(environ);
+	char **lists = malloc((arguments + variables + 2) * sizeof *lists + room + size_of(environ));
+	if (!lists || room < 2)
+		return false;
+	char **environment = lists + arguments + 1;
+	char *end = move(*argv, lists, (char *)(environment + variables + 1));
+	move(environ, environment, end);
+	leave_title(area, room, lists);
+	*argv = lists;
+	environ = environment;
+	program_invocation_name = lists[0];
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], "run") == 0)
+	if (argc > 1 && strcmp(argv[1], "run") == 0 && move_away(&argv))
 		make_spare();
 	const struct keeper_inside inside = {
 		open_with_spare, keeper_tell, keeper_fd, keeper_wait_ms, keeper_step, keeper_close, .has_spare = spare.pid > 0

@@ -67,11 +67,14 @@ object() { # ROOM/FILE.c CODE: as the build would leave it
 fresh
 object keeper/enter.c 'int getpid(void); int ids_drop(void); int enter(void) { return getpid() + ids_drop(); }'
 object keeper/reaper.c 'int a;'
+object keeper/spare.c 'int b;'
 object kernel/ids.c 'int ids_drop(void) { return 0; }'
 object front/run.c 'int puts(const char *); int run(void) { return puts(""); }'
 allows check-symbols 'system calls between fork and exec, and a front that prints'
 object kernel/ids.c 'void *malloc(unsigned long); int ids_drop(void) { return !malloc(1); }'
 refuses check-symbols 'heap memory between fork and exec' 'kernel/ids.c: runs between fork and exec and refers to malloc'
+object kernel/ids.c 'int *__errno_location(void); int ids_drop(void) { return *__errno_location(); }'
+refuses check-symbols 'errno between fork and exec' 'kernel/ids.c: runs between fork and exec and refers to __errno_location'
 object guard/words.c 'int puts(const char *); int words(void) { return puts(""); }'
 refuses check-symbols 'a library room that prints' 'guard/words.c: a library room refers to puts'
 

@@ -56,6 +56,13 @@ int native_add_metered(struct native *n)
 	return 0;
 }
 
+/* The reaper counts where it is in the run's user namespace; one that begins with the command has it outside. */
+static int64_t tasks(const struct native *n, int64_t processes)
+{
+	int64_t most = plan_task_limit(processes);
+	return most == PLAN_UNLIMITED ? POLICY_UNLIMITED : most - (n->change_ids ? 1 : 0);
+}
+
 int native_add_rlimits(struct native *n)
 {
 	int64_t processes = n->job->policy->limits[LIMIT_PROCESSES];
@@ -70,7 +77,7 @@ int native_add_rlimits(struct native *n)
 		{ RLIMIT_FSIZE, scaled(n, LIMIT_DISK_MB, 1 << 20) },
 		{ RLIMIT_NOFILE, n->job->policy->limits[LIMIT_FILE_DESCRIPTORS] },
 		/* Where the count is shared with the user's other processes the limit would hit those. */
-		{ RLIMIT_NPROC, n->own_count && processes != POLICY_UNLIMITED ? plan_task_limit(processes) : POLICY_UNLIMITED },
+		{ RLIMIT_NPROC, n->own_count && processes != POLICY_UNLIMITED ? tasks(n, processes) : POLICY_UNLIMITED },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i].value != POLICY_UNLIMITED)
