@@ -4,7 +4,7 @@
 # with a status other than 0 when something was not ok. tools/test runs it as root and as an ordinary user, counts, and
 # looks for what was left behind.
 #
-# $CORDON $CORDON_KEEPER $CORDON_DYN   the programs under test
+# $CORDON $CORDON_KEEPER $CORDON_DYN $CORDON_PYTHON   the programs under test
 # $PROBE_DIR      the programs of tests/probe; they need --read "$PROBE_DIR"
 # $T              a folder of this test's own, removed at its end
 # $WORK           a folder in it that an ordinary user owns; the test starts there
@@ -19,6 +19,7 @@ BUILD=${CORDON_BUILD:-$TOP/build}
 CORDON_DYN=$BUILD/cordon-dyn
 CORDON=${CORDON:-$BUILD/cordon}
 CORDON_KEEPER=${CORDON_KEEPER:-$BUILD/cordon-keeper}
+export CORDON_PYTHON=${CORDON_PYTHON:-$BUILD/cordon-python}
 PROBE_DIR=$BUILD/tests/probe
 SANITIZED=$(grep -qs __asan_init "$CORDON" && echo yes)
 ROOM=(--memory 1G)

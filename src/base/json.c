@@ -382,3 +382,17 @@ int json_finish(struct json_doc *doc, struct err *e)
 		*e = doc->first;
 	return doc->first.errnum ? -doc->first.errnum : -EINVAL;
 }
+
+static int append(const char *bytes, size_t size, void *out)
+{
+	buf_add(out, bytes, size);
+	return 0;
+}
+
+int json_copy_text(const struct json_at *at, struct buf *out)
+{
+	if (!at->value)
+		return -ENOENT;
+	json_dump_callback(at->value, append, out, JSON_COMPACT | JSON_ENCODE_ANY);
+	return buf_check(out);
+}

@@ -57,6 +57,9 @@ bool json_each(const struct json_at *at, size_t index, const char **ret_key, str
 bool json_is_array(const struct json_at *at);
 bool json_is_object(const struct json_at *at);
 
+/* The value as a JSON text of its own, in one line. -ENOENT when absent, -EMSGSIZE when it does not fit. */
+int json_copy_text(const struct json_at *at, struct buf *out);
+
 /* Say that the value here is wrong for a reason of the caller's. */
 void json_fail(const struct json_at *at, const char *hint, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

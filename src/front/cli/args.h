@@ -42,6 +42,8 @@ struct args {
 	bool once;
 	bool json, help, progress;
 	bool diff, stat, list, force; /* of changes and apply */
+	const char *code, *imports, *input_json, *batch; /* of python */
+	struct strv allow_imports;
 	uint64_t seen; /* which options were given, by index */
 	char *here;    /* the current directory, once a path needed it */
 	struct path_memo looked_at;
@@ -88,6 +90,7 @@ int set_user(struct args *a, const struct option_row *row, const char *value, st
 int set_seccomp(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_drain(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_keep_fd(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_allow_import(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_limit(struct args *a, const struct option_row *row, const char *value, struct err *e);
 
 /* "256M", "30s", "1024": a limit in the words that its option takes. */

@@ -36,6 +36,12 @@ static const struct option_row rows[] = {
 #undef OPTION
 };
 
+/* A Python program has these, and nothing else that could be limited. */
+static bool limits_python(size_t limit)
+{
+	return limit == LIMIT_TIMEOUT_MS || limit == LIMIT_MEMORY_MB || limit == LIMIT_OUTPUT_BYTES;
+}
+
 size_t option_count(void)
 {
 	return COUNT_OF(rows) + LIMIT_COUNT;
@@ -55,7 +61,7 @@ struct option_row option_row(size_t index)
 		.set = set_limit,
 		.target = (int)(index - COUNT_OF(rows)),
 		/* What learn writes is a file, and that is its --output. */
-		.commands = str_equal(limit->flag, "output") ? ON_DECIDING : ON_CEILING,
+		.commands = (str_equal(limit->flag, "output") ? ON_DECIDING : ON_CEILING) | (limits_python(index - COUNT_OF(rows)) ? ON(PYTHON) : 0),
 		.group = GROUP_LIMITS,
 		.help = limit->text,
 	};
@@ -80,6 +86,7 @@ const char *option_group_title(enum option_group group)
 void args_done(struct args *a)
 {
 	request_done(&a->request);
+	strv_done(&a->allow_imports);
 	path_memo_done(&a->looked_at);
 	free(TAKE(a->here));
 }

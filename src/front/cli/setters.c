@@ -197,6 +197,12 @@ int set_seccomp(struct args *a, const struct option_row *row, const char *value,
 	return add(p, FIELD_SECCOMP, &p->seccomp, path, e);
 }
 
+int set_allow_import(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	(void)row;
+	return strv_add(&a->allow_imports, value) < 0 ? err_nomem(e) : 0;
+}
+
 int set_keep_fd(struct args *a, const struct option_row *row, const char *value, struct err *e)
 {
 	int64_t fd;

@@ -1,0 +1,20 @@
+/* What programs may import: sets by name, and modules that stay blocked. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+/* Add the modules of a set: "default" or "data" (which has the default ones, too). ERR_USAGE for other names. */
+int imports_add_set(struct strv *list, const char *set, struct err *e);
+
+/* A name that can stand in a whitelist: words and dots. ERR_USAGE, ERR_REFUSED when it is blocked and not in `unblocked`. */
+int imports_check(const char *module, const struct strv *unblocked, struct err *e);
+
+/* The hint of a blocked root module, or NULL when it is not blocked. `length` bytes of name. */
+const char *imports_blocked(const char *root, size_t length);
+
+/* A public name of a module that programs do not get to see. */
+bool imports_hidden(const char *module, const char *name);

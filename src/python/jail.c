@@ -1,0 +1,149 @@
+/* Theory of operation. cordon-python is executed by its host, clones itself into namespaces, and waits; the clone starts the
+ * interpreter, loads what programs may import, and closes the door behind itself. Namespaces and Landlock are used where the
+ * host gives them: what holds everywhere, and without which nothing is run, is each child's own lockdown (lockdown.c). */
+#include "python/jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/scope.h"
+#include "kernel/caps.h"
+#include "kernel/ids.h"
+#include "kernel/landlock.h"
+#include "kernel/mounts.h"
+
+#define NOBODY 65534
+#define SPACES (CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+#define OR_ERRNO(call) ((call) < 0 ? -errno : 0)
+
+/* What is known from the first step to the last. */
+static struct {
+	bool mounts;     /* a mount namespace of its own */
+	bool privileged; /* started by root: without a user namespace, so far */
+	bool tied;       /* it dies with its parent */
+} have;
+
+/* ---- namespaces ---- */
+
+static bool enter_spaces(void)
+{
+	uint32_t uid = geteuid(), gid = getegid();
+	have.privileged = caps_have(CAP_SYS_ADMIN) && caps_have(CAP_SETUID) && caps_have(CAP_SETGID);
+	if (have.privileged)
+		return unshare(SPACES) == 0;
+	return unshare(SPACES | CLONE_NEWUSER) == 0 && ids_map_self(NOBODY, uid, NOBODY, gid) == 0;
+}
+
+static pid_t inner;
+
+static void hand_on(int number)
+{
+	kill(inner, number);
+}
+
+/* The outer process: hands SIGTERM on, and ends as the inner one did. Should it be killed, the inner one is, too. */
+static _Noreturn void wait_for_inner(void)
+{
+	int status;
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = hand_on }, NULL);
+	syscall(SYS_close_range, 0, ~0u, 0); /* whoever waits for the end of a stream waits for the inner one's */
+	while (waitpid(inner, &status, 0) < 0)
+		if (errno != EINTR)
+			_exit(1);
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+	}
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+int jail_enter(bool tied, struct err *e)
+{
+	have.tied = tied;
+	if (tied)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!enter_spaces())
+		return 0;
+	inner = fork();
+	if (inner < 0)
+		return err_set(e, ERR_IO, errno, "python", "cannot start a process");
+	if (inner > 0)
+		wait_for_inner();
+	have.mounts = mounts_make_private() == 0;
+	have.tied = true;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return 0;
+}
+
+/* ---- closing ---- */
+
+/* A small tmpfs is mounted somewhere, becomes the root, and is all that there is. */
+static int empty_root(void)
+{
+	TRY(mounts_cover("/tmp"));
+	TRY(OR_ERRNO(chdir("/tmp")));
+	TRY(OR_ERRNO(syscall(SYS_pivot_root, ".", ".")));
+	TRY(OR_ERRNO(umount2(".", MNT_DETACH)));
+	TRY(OR_ERRNO(chdir("/")));
+	return OR_ERRNO(mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL));
+}
+
+static int become_nobody(void)
+{
+	if (!have.privileged)
+		return 0;
+	TRY(caps_drop_bounding(caps_last()));
+	TRY(ids_become(NOBODY, NOBODY));
+	/* Where there is one to be had: what root maps to outside is then out of reach, even for what the kernel forgot. */
+	if (unshare(CLONE_NEWUSER) == 0)
+		ids_map_self(NOBODY, NOBODY, NOBODY, NOBODY);
+	return 0;
+}
+
+static int no_files(void)
+{
+	int abi = landlock_abi();
+	if (abi <= 0)
+		return 0;
+	int ruleset = landlock_create(landlock_handled(abi));
+	TRY(ruleset);
+	int result = landlock_enforce(ruleset);
+	close(ruleset);
+	return result;
+}
+
+int jail_close(struct err *e)
+{
+	const struct {
+		const char *what;
+		int (*step)(void);
+		bool wanted;
+	} steps[] = {
+		{ "an empty root", empty_root, have.mounts },
+		/* the bounding set needs a capability that leaves with the user id */
+		{ "nobody's ids", become_nobody, true },
+		{ "no capabilities", caps_drop_sets, true },
+	};
+	for (size_t i = 0; i < COUNT_OF(steps); i++) {
+		int result = steps[i].wanted ? steps[i].step() : 0;
+		if (result < 0)
+			return err_set(e, ERR_IO, -result, "python", "the interpreter cannot be confined: %s", steps[i].what);
+	}
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL); /* ENOSYS or EPERM: then there are no keys to be had either */
+	/* A change of ids ended the parent-death signal that was asked for before. */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_PDEATHSIG, have.tied ? SIGKILL : 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(e, ERR_IO, errno, "python", "the interpreter cannot be confined");
+	int result = no_files();
+	return result < 0 ? err_set(e, ERR_IO, -result, "python", "the interpreter cannot be confined: Landlock") : 0;
+}

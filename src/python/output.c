@@ -1,0 +1,119 @@
+/* Standard output and error of programs: one buffer, so that their order is kept.
+ *
+ * It is written when it is full; what is left at the end goes with the answer. At the time limit the watcher sends SIGTERM, and
+ * the handler writes what is there: `used` grows only after the bytes are in place. */
+#include <Python.h>
+
+#include "python/inside.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static char bytes[PYTHON_TAIL_MAX];
+static volatile size_t used;
+
+static int write_out(const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t wrote = write(STDOUT_FILENO, data, size);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return -1;
+		data += wrote;
+		size -= (size_t)wrote;
+	}
+	return 0;
+}
+
+static void add(const char *data, size_t size)
+{
+	if (size > sizeof bytes - used) {
+		write_out(bytes, used);
+		used = 0;
+	}
+	if (size > sizeof bytes) {
+		write_out(data, size);
+		return;
+	}
+	memcpy(bytes + used, data, size);
+	used += size;
+}
+
+static PyObject *method_write(PyObject *self, PyObject *text)
+{
+	(void)self;
+	if (!PyUnicode_Check(text))
+		return PyErr_Format(PyExc_TypeError, "write() argument must be str, not %.100s", Py_TYPE(text)->tp_name);
+	Py_ssize_t size;
+	const char *data = PyUnicode_AsUTF8AndSize(text, &size);
+	PyObject *escaped = NULL;
+	if (!data) { /* lone surrogates */
+		PyErr_Clear();
+		escaped = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+		if (!escaped)
+			return NULL;
+		data = PyBytes_AS_STRING(escaped);
+		size = PyBytes_GET_SIZE(escaped);
+	}
+	add(data, (size_t)size);
+	Py_XDECREF(escaped);
+	return PyLong_FromSsize_t(PyUnicode_GET_LENGTH(text));
+}
+
+static PyObject *method_flush(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	write_out(bytes, used);
+	used = 0;
+	Py_RETURN_NONE;
+}
+
+static PyObject *method_false(PyObject *self, PyObject *none)
+{
+	(void)self, (void)none;
+	Py_RETURN_FALSE;
+}
+
+static PyMethodDef methods[] = {
+	{ "write", method_write, METH_O, NULL },
+	{ "flush", method_flush, METH_NOARGS, NULL },
+	{ "isatty", method_false, METH_NOARGS, NULL },
+	{ 0 },
+};
+static PyType_Slot slots[] = { { Py_tp_methods, methods }, { 0, NULL } };
+static PyType_Spec spec = { .name = "cordon.Output",
+			    .basicsize = sizeof(PyObject),
+			    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+			    .slots = slots };
+
+int output_install(void)
+{
+	PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
+	PyObject *stream = type ? PyType_GenericAlloc(type, 0) : NULL;
+	if (!stream)
+		return -1;
+	static const char *const names[] = { "stdout", "stderr", "__stdout__", "__stderr__" };
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (PySys_SetObject(names[i], stream) < 0)
+			return -1;
+	return PySys_SetObject("stdin", Py_None) < 0 || PySys_SetObject("__stdin__", Py_None) < 0 ? -1 : 0;
+}
+
+void output_forget(void)
+{
+	used = 0;
+}
+
+void output_take(struct buf *ret)
+{
+	buf_add(ret, bytes, used);
+	used = 0;
+}
+
+void output_save(int signal)
+{
+	(void)signal;
+	write_out(bytes, used);
+	_exit(0);
+}

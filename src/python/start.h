@@ -1,0 +1,20 @@
+/* Starting cordon-python. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "python/runner.h"
+
+struct spawned {
+	pid_t pid;
+	int pidfd, socket; /* the socket does not block */
+	int output;        /* what it prints, or -1 */
+};
+
+/* Its standard streams are empty, or with `output` a pipe; its environment is empty. It waits for its setup. */
+int spawn_python(const struct python_options *options, bool output, struct spawned *ret, struct err *e);
+void spawned_done(struct spawned *s); /* closes; does not kill */
+
+/* What the options mean, as the first frame. */
+void spawn_put_setup(const struct python_options *options, const struct python_limits *once, struct buf *out);

@@ -1,0 +1,4 @@
+# expect: contained
+import json
+s = "{0.__globals__}".format(json.dumps)
+print("ESCAPED" if "codecs" in s else "nothing")

@@ -1,0 +1,2 @@
+# expect: blocked | Import not whitelisted: numpy. Allowed: json, re, typing
+import numpy

@@ -1,0 +1,5 @@
+# expect: blocked | Blocked import detected: os
+# line: 4
+
+import os
+print("ESCAPED")

@@ -1,0 +1,5 @@
+# expect: AttributeError
+# Modules that whitelisted ones have imported do not show.
+import typing
+typing.sys.modules["os"].system("echo ESCAPED")
+print("ESCAPED")
