@@ -61,7 +61,8 @@ struct option_row option_row(size_t index)
 		.set = set_limit,
 		.target = (int)(index - COUNT_OF(rows)),
 		/* What learn writes is a file, and that is its --output. */
-		.commands = (str_equal(limit->flag, "output") ? ON_DECIDING : ON_CEILING) | (limits_python(index - COUNT_OF(rows)) ? ON(PYTHON) : 0),
+		.commands = (str_equal(limit->flag, "output") ? ON_DECIDING : ON_CEILING) |
+			    (limits_python(index - COUNT_OF(rows)) ? ON(PYTHON) : 0),
 		.group = GROUP_LIMITS,
 		.help = limit->text,
 	};
