@@ -264,7 +264,8 @@ struct cordon_usage {
 	int64_t processes;         /* most at the same time, as far as was seen */
 	int64_t disk_read_bytes;
 	int64_t disk_write_bytes;
-	int64_t output_bytes; /* produced, not kept */
+	int64_t output_bytes;                /* produced, not kept */
+	int64_t net_in_bytes, net_out_bytes; /* through the proxy and published ports */
 };
 
 /* What became of a run. The library fills it; `size` is how much of it this library knows. It belongs to the run, with
@@ -305,14 +306,16 @@ CORDON_API const char *cordon_run_json(struct cordon_run *run);
  */
 
 enum cordon_event_kind {
-	CORDON_EVENT_CREATED = 1,    /* decided, and about to be handed to the keeper */
-	CORDON_EVENT_STARTED = 2,    /* the command has been executed */
-	CORDON_EVENT_WARNING = 4,    /* near a limit: limit, current, max */
-	CORDON_EVENT_VIOLATION = 8,  /* the run tried what its policy forbids, as far as it is seen: json tells what */
-	CORDON_EVENT_SAMPLE = 16,    /* a look of the meter, several times a second: sample */
-	CORDON_EVENT_KILLED = 32,    /* it is being ended: reason */
-	CORDON_EVENT_COMPLETED = 64, /* it is over: cordon_run_result() is there, and no event of this run follows */
-	CORDON_EVENT_ALL = 127
+	CORDON_EVENT_CREATED = 1,      /* decided, and about to be handed to the keeper */
+	CORDON_EVENT_STARTED = 2,      /* the command has been executed */
+	CORDON_EVENT_WARNING = 4,      /* near a limit: limit, current, max */
+	CORDON_EVENT_VIOLATION = 8,    /* the run tried what its policy forbids, as far as it is seen: json tells what */
+	CORDON_EVENT_SAMPLE = 16,      /* a look of the meter, several times a second: sample */
+	CORDON_EVENT_KILLED = 32,      /* it is being ended: reason */
+	CORDON_EVENT_COMPLETED = 64,   /* it is over: cordon_run_result() is there, and no event of this run follows */
+	CORDON_EVENT_CONNECTION = 128, /* the run asked the proxy for a host, allowed or not: json tells which */
+	CORDON_EVENT_PUBLISHED = 256,  /* a port of the run can be reached on the host: json tells where */
+	CORDON_EVENT_ALL = 511
 };
 
 struct cordon_sample {
@@ -337,12 +340,12 @@ struct cordon_event {
 	const char *limit;                  /* WARNING: the limit's name in a policy, "maxMemoryMB", … */
 	double current, max;                /* WARNING: in the unit of that name */
 	const struct cordon_sample *sample; /* SAMPLE */
-	uint64_t missed;                    /* warnings, violations and samples that were dropped since the last event */
+	uint64_t missed; /* warnings, violations, samples and connections that were dropped since the last event */
 };
 
 /* The next event: 1, or 0 when there is none now. Never blocks. [P-024] It takes in what the keeper has said, so a loop needs no
- * dispatch beside it. Of warnings, violations and samples at most 4,096 wait; more are dropped and counted. The rest, and above
- * all CORDON_EVENT_COMPLETED, is never dropped. [P-025] */
+ * dispatch beside it. Of warnings, violations, samples and connections at most 4,096 wait; more are dropped and counted. The rest,
+ * and above all CORDON_EVENT_COMPLETED, is never dropped. [P-025] */
 CORDON_API int cordon_engine_next_event(struct cordon_engine *engine, struct cordon_event *event);
 
 #ifdef __cplusplus

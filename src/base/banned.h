@@ -2,6 +2,7 @@
 #pragma once
 #ifndef CORDON_NO_BANS
 
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

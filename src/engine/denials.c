@@ -11,6 +11,7 @@
 #include "engine/internal.h"
 #include "kernel/notify.h"
 #include "kernel/seccomp.h"
+#include "net/target.h"
 
 /* More kinds than these are only counted: what a run can make up must not fill the host. */
 #define MOST_KINDS 8192
@@ -112,6 +113,35 @@ void denial_path(const struct wire_denial *d, char *out, size_t size)
 		*(slash == out ? slash + 1 : slash) = '\0';
 }
 
+/* What the proxy refused: its own words, and the entry that is missing. */
+static void describe_host(const struct wire_denial *d, struct denial_words *ret)
+{
+	struct net_target target = { 0 };
+	struct net_address address = { .family = (int)d->args[2] };
+	enum net_verdict verdict = (enum net_verdict)d->args[0];
+	const char *what = NULL;
+	memcpy(address.bytes, &d->args[3], sizeof address.bytes);
+	ret->call = NULL;
+	ret->meaning = "reach a host through the proxy";
+	snprintf(ret->reason, sizeof ret->reason, "%s", net_verdict_row(verdict)->text);
+	target.port = (uint16_t)d->args[1];
+	bool known = target_set_host(&target, d->path, strlen(d->path)) == NET_ALLOWED;
+	if (!known && strchr(d->path, ':')) { /* an IPv6 address stands there without its brackets */
+		char host[sizeof d->path + 2];
+		snprintf(host, sizeof host, "[%s]", d->path);
+		known = target_set_host(&target, host, strlen(host)) == NET_ALLOWED;
+	}
+	if (known)
+		net_fix(verdict, &target, address.family ? &address : NULL, ret->option);
+	ret->fix = ret->option[0] ? ret->option : NULL;
+	if (verdict == NET_LOCAL_ADDRESS && !address_is_public(&address, &what)) {
+		char text[NET_ADDRESS_TEXT];
+		address_text(&address, text);
+		snprintf(ret->reason, sizeof ret->reason, "its name leads to %s (%s), which allowedHosts does not name itself",
+			 text, what);
+	}
+}
+
 static void describe_traced(const struct policy *p, const struct wire_denial *d, struct denial_words *ret)
 {
 	char path[sizeof d->path], word[1024];
@@ -141,6 +171,10 @@ static void describe_traced(const struct policy *p, const struct wire_denial *d,
 void denial_describe(const struct policy *p, const struct wire_denial *d, struct denial_words *ret)
 {
 	*ret = (struct denial_words){ .kind = d->kind, .call = seccomp_syscall_name(d->syscall), .meaning = "a system call" };
+	if (d->access & WIRE_ACCESS_HOST) {
+		describe_host(d, ret);
+		return;
+	}
 	if (d->access) {
 		describe_traced(p, d, ret);
 		return;

@@ -120,6 +120,14 @@ static void on_launch(void *context, const struct launch_event *heard)
 		if (!event.denial)
 			return;
 		break;
+	case LAUNCH_CONNECTION:
+		event.kind = EVENT_CONNECTION;
+		event.connection = &heard->connection;
+		break;
+	case LAUNCH_PUBLISHED:
+		event.kind = EVENT_PUBLISHED;
+		event.published = &heard->published;
+		break;
 	case LAUNCH_HEARD:
 		denials_count(&run->denials, &heard->heard);
 		denials_count(&run->uses, &heard->heard);

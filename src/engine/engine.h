@@ -128,12 +128,14 @@ uint64_t run_drain_events(struct run *run);
 enum event_kind {
 	EVENT_CREATED,
 	EVENT_STARTED,
-	EVENT_WARNING,   /* warning */
-	EVENT_VIOLATION, /* denial */
-	EVENT_SAMPLE,    /* sample; to subscribers only, and only of runs whose request wants samples */
-	EVENT_KILLED,    /* reason */
-	EVENT_COMPLETED, /* run_outcome is there */
-	EVENT_DESTROYED, /* nothing of it is left; the last one */
+	EVENT_WARNING,    /* warning */
+	EVENT_VIOLATION,  /* denial */
+	EVENT_SAMPLE,     /* sample; to subscribers only, and only of runs whose request wants samples */
+	EVENT_CONNECTION, /* connection */
+	EVENT_PUBLISHED,  /* published */
+	EVENT_KILLED,     /* reason */
+	EVENT_COMPLETED,  /* run_outcome is there */
+	EVENT_DESTROYED,  /* nothing of it is left; the last one */
 };
 
 struct engine_event {
@@ -145,6 +147,8 @@ struct engine_event {
 	const struct wire_warning *warning;
 	const struct wire_sample *sample;
 	const struct wire_denial *denial;
+	const struct wire_connection *connection;
+	const struct wire_published *published;
 };
 
 /* Called from engine_start, engine_dispatch and engine_wait, in order; all of it is borrowed. It must not call the engine. */

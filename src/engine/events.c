@@ -6,10 +6,13 @@
 #include "base/json.h"
 #include "base/scope.h"
 #include "engine/internal.h"
+#include "net/verdict.h"
 
 static const char *const names[] = {
-	[EVENT_CREATED] = "sandbox.created",       [EVENT_STARTED] = "execution.started",   [EVENT_WARNING] = "limit.warning",
-	[EVENT_VIOLATION] = "security.violation",  [EVENT_KILLED] = "execution.killed",     [EVENT_SAMPLE] = "resource.sample",
+	[EVENT_CREATED] = "sandbox.created",       [EVENT_STARTED] = "execution.started",
+	[EVENT_WARNING] = "limit.warning",         [EVENT_VIOLATION] = "security.violation",
+	[EVENT_CONNECTION] = "network.connection", [EVENT_PUBLISHED] = "port.published",
+	[EVENT_KILLED] = "execution.killed",       [EVENT_SAMPLE] = "resource.sample",
 	[EVENT_COMPLETED] = "execution.completed", [EVENT_DESTROYED] = "sandbox.destroyed",
 };
 
@@ -43,6 +46,25 @@ static void put_sample(struct json_writer *w, const struct wire_sample *s)
 	json_put_int(w, "outputBytes", s->output_bytes);
 }
 
+static void put_connection(struct json_writer *w, const struct wire_connection *c)
+{
+	static const char *const speeches[NET_SPEECHES] = { "unknown", "connect", "http", "socks5", "published" };
+	const struct net_verdict_row *row = net_verdict_row((enum net_verdict)c->verdict);
+	static const char *const fates[] = {
+		[NET_FATE_OPEN] = "allowed", [NET_FATE_REFUSED] = "refused", [NET_FATE_FAILED] = "failed"
+	};
+	json_put_string(w, "result", fates[row->fate]);
+	json_put_string(w, "host", c->host[0] ? c->host : NULL);
+	if (c->port)
+		json_put_int(w, "port", c->port);
+	else
+		json_put_null(w, "port");
+	json_put_string(w, "address", c->address[0] ? c->address : NULL);
+	json_put_string(w, "protocol", speeches[c->speech < NET_SPEECHES ? c->speech : 0]);
+	json_put_string(w, "code", row->json);
+	json_put_string(w, "reason", row->text);
+}
+
 static void put_outcome(struct json_writer *w, const struct outcome *o)
 {
 	if (o->exit_code >= 0)
@@ -66,6 +88,11 @@ static void put_details(struct json_writer *w, const struct engine_event *event)
 		put_sample(w, event->sample);
 	} else if (event->kind == EVENT_VIOLATION) {
 		denial_put(w, "violation", &run->decision.policy, event->denial);
+	} else if (event->kind == EVENT_CONNECTION) {
+		put_connection(w, event->connection);
+	} else if (event->kind == EVENT_PUBLISHED) {
+		json_put_int(w, "port", event->published->inside);
+		json_put_int(w, "hostPort", event->published->outside);
 	} else if (event->kind == EVENT_KILLED) {
 		json_put_string(w, "reason", kill_reason_row(event->reason)->json);
 	} else if (event->kind == EVENT_COMPLETED && run_outcome(run)) {
@@ -115,7 +142,7 @@ void events_flush(struct run *run)
 
 static bool is_news(enum event_kind kind)
 {
-	return kind == EVENT_WARNING || kind == EVENT_VIOLATION;
+	return kind == EVENT_WARNING || kind == EVENT_VIOLATION || kind == EVENT_CONNECTION;
 }
 
 static void queue_line(struct run *run, enum event_kind kind, struct buf *line)

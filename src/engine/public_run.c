@@ -197,8 +197,8 @@ static void fill_result(struct cordon_run *run, const struct outcome *o)
 {
 	const struct wire_usage *u = &o->usage;
 	run->usage = (struct cordon_usage){
-		sizeof run->usage,  u->cpu_us,           u->peak_memory_bytes, u->processes,
-		u->disk_read_bytes, u->disk_write_bytes, u->output_bytes,
+		sizeof run->usage,   u->cpu_us,       u->peak_memory_bytes, u->processes,     u->disk_read_bytes,
+		u->disk_write_bytes, u->output_bytes, u->net_in_bytes,      u->net_out_bytes,
 	};
 	outcome_sentence(run->run, run->sentence, sizeof run->sentence);
 	run->result = (struct cordon_result){

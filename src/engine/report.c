@@ -134,6 +134,8 @@ static void put_usage(struct json_writer *w, const struct wire_usage *u)
 	json_put_int(w, "diskReadBytes", u->disk_read_bytes);
 	json_put_int(w, "diskWriteBytes", u->disk_write_bytes);
 	json_put_int(w, "outputBytes", u->output_bytes);
+	json_put_int(w, "networkInBytes", u->net_in_bytes);
+	json_put_int(w, "networkOutBytes", u->net_out_bytes);
 	json_close(w, '}');
 }
 

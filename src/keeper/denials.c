@@ -53,11 +53,11 @@ static struct denials *denials_new(const struct plan *plan)
 	for (size_t i = 0; d && i < plan->op_count; i++)
 		if (plan->ops[i].kind == OP_SECCOMP_HEARD)
 			d->filter = &plan->ops[i];
-	if (d && d->filter) {
+	if (d) {
 		static const size_t most[] = {
 			[PLAN_TRACE_NOTHING] = MOST_KINDS, [PLAN_TRACE_REFUSED] = MOST_TRACED, [PLAN_TRACE_USED] = MOST_USED
 		};
-		uint64_t traced = d->filter->u.SECCOMP_HEARD.traced;
+		uint64_t traced = d->filter ? d->filter->u.SECCOMP_HEARD.traced : PLAN_TRACE_NOTHING;
 		d->most = most[traced < COUNT_OF(most) ? traced : PLAN_TRACE_NOTHING];
 		d->keys = calloc(d->most, sizeof *d->keys);
 		d->counts = calloc(d->most, sizeof *d->counts);
@@ -73,20 +73,37 @@ static struct denials *denials_new(const struct plan *plan)
 	return d;
 }
 
-void run_take_listener(struct run *run)
+static struct denials *denials_of(struct run *run)
+{
+	if (!run->ears.denials)
+		run->ears.denials = denials_new(&run->plan);
+	return run->ears.denials;
+}
+
+static void take_listener(struct run *run, int listener)
 {
 	struct ears *ears = &run->ears;
 	keeper_watch_ears(run, ears->notify, false); /* there is only one */
-	ears->listener = listener_take(ears->notify);
-	if (ears->listener < 0)
+	ears->listener = listener;
+	if (listener < 0)
 		return;
-	ears->denials = denials_new(&run->plan);
-	if (!ears->denials) {
+	if (!denials_of(run) || !ears->denials->filter) {
 		fd_done(&ears->listener); /* no memory: what is refused gives ENOSYS */
 		return;
 	}
 	notify_hurry(ears->listener);
 	keeper_watch_ears(run, ears->listener, true);
+}
+
+void run_take_sent(struct run *run)
+{
+	int fds[SENT_MOST];
+	enum sent what = SENT_LISTENER;
+	int count = sent_take(run->ears.notify, &what, fds);
+	if (count > 0 && what == SENT_SOCKETS)
+		run_take_sockets(run, fds, (size_t)count);
+	else
+		take_listener(run, count == 1 ? fds[0] : -1);
 }
 
 /* ---- kinds ---- */
@@ -148,6 +165,20 @@ static void tell(struct run *run, const struct notify_call *call, uint32_t index
 		denial.program[0] = denial.path[0] = '\0'; /* they may be somebody else's */
 	}
 	keeper_say_denial(run, &denial);
+}
+
+void run_deny(struct run *run, struct wire_denial *denial)
+{
+	struct denials *d = denials_of(run);
+	if (!d)
+		return;
+	uint64_t key = mix(d->seed, denial->access);
+	for (size_t i = 0; i < COUNT_OF(denial->args); i++)
+		key = mix(key, denial->args[i]);
+	for (const char *at = denial->path; *at; at++)
+		key = mix(key, (unsigned char)*at);
+	if (count(d, key, &denial->index))
+		keeper_say_denial(run, denial);
 }
 
 /* ---- tracing ---- */

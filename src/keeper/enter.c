@@ -317,6 +317,7 @@ typedef int (*step)(struct entry *in, const struct op *op);
 /* The keeper's own ops are done before the clone; a plan that carries one into a stage of ours is not walked at all. */
 static const step steps[OP_COUNT] = {
 	[OP_MAP_SELF] = step_MAP_SELF,
+	[OP_OWN_NETWORK] = enter_own_network,
 	[OP_OWN_MOUNTS] = step_OWN_MOUNTS,
 	[OP_ID_MAP] = step_ID_MAP,
 	[OP_GRAB] = step_GRAB,

@@ -66,6 +66,7 @@ struct run {
 	int pidfd;
 	int status;
 	struct ears ears;
+	struct net *net; /* NULL: it has no network of its own, or none that we serve */
 	struct stream streams[2];
 	struct ground *ground; /* of a reaper that shares our memory; until it is gone */
 	int private_dir;       /* locked while the run lives; -1: none */
@@ -150,17 +151,27 @@ struct entry {
 
 int enter_stage(struct entry *entry, enum op_stage stage);
 int enter_user_ns(const struct entry *entry);
+int enter_own_network(struct entry *in, const struct op *op); /* enter_network.c */
 int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid);
 
 /* start.c */
 int start_read(struct wire_frame *frame, struct start *ret, struct err *e);
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret);
 
-/* listener.c: descriptors over a socket, as many as the other side expects; raw */
+/* listener.c: descriptors over a socket, and what they are; raw */
+enum sent { SENT_OWN, SENT_LISTENER, SENT_SOCKETS };
+#define SENT_MOST 64
+int sent_send(int socket, enum sent what, const int *fds, size_t count);
+int sent_take(int socket, enum sent *ret_what, int ret[SENT_MOST]); /* how many */
+/* A run's own, as many as the other side expects. */
 int descriptors_send(int socket, const int *fds, size_t count);
 int descriptors_take(int socket, int *ret, size_t count);
 int listener_send(int socket, int listener);
-int listener_take(int socket);
+
+/* network.c: proxy and published ports, if the plan has them */
+int run_open_network(struct run *run, struct err *e);
+void run_take_sockets(struct run *run, int *sockets, size_t count);
+void run_close_network(struct run *run); /* every connection at once */
 
 /* spare.c: a reaper that shares the keeper's memory, made before there is a plan. It reads what it stands on once it has got its
  * descriptors, and everything there stays as it is until it is gone. */
@@ -222,6 +233,8 @@ void keeper_say_warning(struct run *run, const struct wire_warning *warning);
 void keeper_say_sample(struct run *run, const struct wire_sample *sample);
 void keeper_say_denial(struct run *run, const struct wire_denial *denial);
 void keeper_say_heard(struct run *run, const struct wire_heard *heard);
+void keeper_say_connection(struct run *run, const struct wire_connection *connection);
+void keeper_say_published(struct run *run, uint32_t inside, uint32_t outside);
 
 /* serve.c: what the others need of the loop */
 void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload);
@@ -232,4 +245,5 @@ void keeper_kill_strays(struct keeper *keeper);
 /* For group.c: watch a group's memory, or the warmer (no run). */
 void keeper_watch_group(struct keeper *keeper, const struct run *run, int fd);
 void keeper_watch_ears(struct run *run, int fd, bool wanted); /* ears.notify or ears.listener */
-int keeper_proc(struct keeper *keeper);                       /* a descriptor of /proc */
+void keeper_watch_network(struct run *run, bool wanted);
+int keeper_proc(struct keeper *keeper); /* a descriptor of /proc */

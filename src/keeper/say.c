@@ -53,6 +53,24 @@ void keeper_say_denial(struct run *run, const struct wire_denial *denial)
 	say_news(run, WIRE_DENIAL, &w);
 }
 
+void keeper_say_connection(struct run *run, const struct wire_connection *connection)
+{
+	struct wire_writer w = { BUF_MAX(512) };
+	wire_put_u64(&w, run->number);
+	wire_put_connection(&w, connection);
+	say_news(run, WIRE_CONNECTION, &w);
+}
+
+void keeper_say_published(struct run *run, uint32_t inside, uint32_t outside)
+{
+	struct wire_writer w = { BUF_MAX(64) };
+	wire_put_u64(&w, run->number);
+	wire_put_u32(&w, inside);
+	wire_put_u32(&w, outside);
+	keeper_say(run->keeper, WIRE_PUBLISHED, &w);
+	buf_done(&w.out);
+}
+
 void keeper_say_heard(struct run *run, const struct wire_heard *heard)
 {
 	struct wire_writer w = { BUF_MAX(64 + heard->counts.size) };

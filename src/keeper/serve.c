@@ -20,6 +20,7 @@
 #include "base/scope.h"
 #include "keeper/denials.h"
 #include "keeper/run.h"
+#include "net/net.h"
 #include "wire/frame.h"
 
 struct keeper {
@@ -50,7 +51,8 @@ enum source {
 	SOURCE_NOTIFY,
 	SOURCE_LISTENER,
 	SOURCE_MEMORY,
-	SOURCE_WARM
+	SOURCE_WARM,
+	SOURCE_NETWORK
 };
 
 static uint64_t tag(const struct run *run, enum source source)
@@ -144,10 +146,19 @@ void keeper_watch_ears(struct run *run, int fd, bool wanted)
 		epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
+void keeper_watch_network(struct run *run, bool wanted)
+{
+	if (wanted)
+		watch(run->keeper, net_fd(run->net), EPOLLIN, tag(run, SOURCE_NETWORK));
+	else
+		epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, net_fd(run->net), NULL);
+}
+
 /* ---- the end of a run ---- */
 static void run_free(struct run *run)
 {
 	struct keeper *k = run->keeper;
+	run_close_network(run);
 	run_forget_denials(run);
 	for (size_t i = 0; i < run->plan.op_count; i++)
 		if (run->plan.ops[i].kind == OP_PRIVATE_DIR)
@@ -389,9 +400,13 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 	else if (source == SOURCE_STATUS)
 		keeper_hear(run);
 	else if (source == SOURCE_NOTIFY)
-		run_take_listener(run);
+		run_take_sent(run);
 	else if (source == SOURCE_LISTENER)
 		run_hear(run, event->events & EPOLLIN);
+	else if (source == SOURCE_NETWORK && run->net)
+		net_step(run->net);
+	else if (source == SOURCE_NETWORK)
+		return; /* closed in this step */
 	else
 		on_output(run, source == SOURCE_ERR || source == SOURCE_SINK_ERR);
 }
@@ -418,6 +433,8 @@ int keeper_wait_ms(const struct keeper *k)
 			continue;
 		next = run->deadline_us < next ? run->deadline_us : next;
 		next = run->ears.resume_us < next ? run->ears.resume_us : next;
+		int64_t network = run->net ? net_next_us(run->net) : INT64_MAX;
+		next = network < next ? network : next;
 		if (is_metered(run) && run->sample_at_us < next)
 			next = run->sample_at_us;
 	}
@@ -436,6 +453,8 @@ static void on_time(struct keeper *k)
 			keeper_hear(run);
 		if (run && run->ears.resume_us <= now)
 			run_hear_again(run);
+		if (run && run->net && net_next_us(run->net) <= now)
+			net_step(run->net);
 		if (run && is_metered(run) && run->sample_at_us <= now) {
 			enum kill_reason over = run_sample(run, now);
 			if (over != KILL_NONE)

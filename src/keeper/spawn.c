@@ -109,6 +109,7 @@ int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *s
 {
 	uint64_t namespaces = 0;
 	TRY(do_keeper_ops(run, &namespaces, e));
+	TRY(run_open_network(run, e));
 	run->own_pids = namespaces & CLONE_NEWPID;
 
 	autoclean(spawning_done) struct spawning s = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
@@ -132,7 +133,8 @@ int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *s
 		static struct entry entry; /* the reaper's is a copy */
 		start_entry(start, &run->plan, s.status[1], inner, &entry);
 		entry.own_pids = run->own_pids;
-		if (plan_has(&run->plan, OP_SECCOMP_HEARD) && wire_pair(s.notify) == 0)
+		bool sends = plan_has(&run->plan, OP_SECCOMP_HEARD) || plan_has(&run->plan, OP_OWN_NETWORK);
+		if (sends && wire_pair(s.notify) == 0)
 			entry.notify = s.notify[1];
 		TRY(start_reaper(run, &entry, namespaces, e));
 		run->ears.notify = TAKE_FD(s.notify[0]);

@@ -34,6 +34,7 @@ static void note_started(struct run *run)
 
 static void kill_now(struct run *run)
 {
+	run_close_network(run);
 	if (!run->own_pids) {
 		group_kill(run);
 		run_kill_tree(run);
@@ -81,6 +82,7 @@ static void kill_harder(struct run *run)
 static void drain(struct run *run)
 {
 	run->ended_us = clock_now_us();
+	run_close_network(run);
 	if (!run->own_pids)
 		keeper_kill_strays(run->keeper);
 	enter_state(run, RUN_DRAINING, run->plan.limits.drain_ms * 1000);

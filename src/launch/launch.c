@@ -381,6 +381,15 @@ static bool read_event(enum wire_type type, struct wire_reader *r, struct launch
 		ret->kind = LAUNCH_DENIAL;
 		wire_get_denial(r, &ret->denial);
 		break;
+	case WIRE_CONNECTION:
+		ret->kind = LAUNCH_CONNECTION;
+		wire_get_connection(r, &ret->connection);
+		break;
+	case WIRE_PUBLISHED:
+		ret->kind = LAUNCH_PUBLISHED;
+		ret->published.inside = wire_get_u32(r);
+		ret->published.outside = wire_get_u32(r);
+		break;
 	case WIRE_HEARD:
 		ret->kind = LAUNCH_HEARD;
 		wire_get_heard(r, &ret->heard);

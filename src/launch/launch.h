@@ -50,7 +50,17 @@ struct launch_fds {
 };
 
 /* What happens to a run; called from dispatch only. */
-enum launch_event_kind { LAUNCH_STARTED, LAUNCH_KILLING, LAUNCH_WARNING, LAUNCH_SAMPLE, LAUNCH_DENIAL, LAUNCH_HEARD, LAUNCH_ENDED };
+enum launch_event_kind {
+	LAUNCH_STARTED,
+	LAUNCH_KILLING,
+	LAUNCH_WARNING,
+	LAUNCH_SAMPLE,
+	LAUNCH_DENIAL,
+	LAUNCH_CONNECTION,
+	LAUNCH_PUBLISHED,
+	LAUNCH_HEARD,
+	LAUNCH_ENDED
+};
 struct launch_event {
 	enum launch_event_kind kind;
 	enum kill_reason reason; /* KILLING, ENDED */
@@ -58,6 +68,8 @@ struct launch_event {
 		struct wire_warning warning;
 		struct wire_sample sample;
 		struct wire_denial denial;
+		struct wire_connection connection;
+		struct wire_published published;
 		struct wire_heard heard;
 	};
 };

@@ -25,8 +25,10 @@ const struct wire_row *wire_row(enum wire_type type)
 	return (unsigned)type < WIRE_COUNT ? &rows[type] : NULL;
 }
 
+enum { USAGES = 8 };
+
 /* The usage as numbers, so that both directions are one loop. */
-static void usage_numbers(struct wire_usage *u, int64_t *ret[6])
+static void usage_numbers(struct wire_usage *u, int64_t *ret[USAGES])
 {
 	ret[0] = &u->cpu_us;
 	ret[1] = &u->peak_memory_bytes;
@@ -34,6 +36,8 @@ static void usage_numbers(struct wire_usage *u, int64_t *ret[6])
 	ret[3] = &u->disk_read_bytes;
 	ret[4] = &u->disk_write_bytes;
 	ret[5] = &u->output_bytes;
+	ret[6] = &u->net_in_bytes;
+	ret[7] = &u->net_out_bytes;
 }
 
 static void put_err(struct wire_writer *w, const struct err *e)
@@ -76,9 +80,9 @@ void wire_put_ended(struct wire_writer *w, const struct wire_ended *m)
 	wire_put_u32(w, m->cut[1]);
 	wire_put_i64(w, m->duration_us);
 	struct wire_usage usage = m->usage;
-	int64_t *numbers[6];
+	int64_t *numbers[USAGES];
 	usage_numbers(&usage, numbers);
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < USAGES; i++)
 		wire_put_i64(w, *numbers[i]);
 	wire_put_u32(w, m->held.memory);
 	wire_put_u32(w, m->held.cpu);
@@ -97,9 +101,9 @@ void wire_get_ended(struct wire_reader *r, struct wire_ended *ret)
 	ret->cut[0] = wire_get_u32(r) != 0;
 	ret->cut[1] = wire_get_u32(r) != 0;
 	ret->duration_us = wire_get_i64(r);
-	int64_t *numbers[6];
+	int64_t *numbers[USAGES];
 	usage_numbers(&ret->usage, numbers);
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < USAGES; i++)
 		*numbers[i] = wire_get_i64(r);
 	ret->held.memory = wire_get_u32(r);
 	ret->held.cpu = wire_get_u32(r);
@@ -151,6 +155,15 @@ void wire_get_warning(struct wire_reader *r, struct wire_warning *ret)
 	ret->max = wire_get_i64(r);
 }
 
+void wire_put_connection(struct wire_writer *w, const struct wire_connection *m)
+{
+	wire_put_u32(w, m->verdict);
+	wire_put_u32(w, m->speech);
+	wire_put_u32(w, m->port);
+	wire_put_text(w, m->host);
+	wire_put_text(w, m->address);
+}
+
 void wire_put_denial(struct wire_writer *w, const struct wire_denial *m)
 {
 	wire_put_text(w, m->kind);
@@ -193,6 +206,15 @@ static void get_fixed(struct wire_reader *r, char *out, size_t size)
 		return;
 	}
 	memcpy(out, text, strlen(text) + 1);
+}
+
+void wire_get_connection(struct wire_reader *r, struct wire_connection *ret)
+{
+	*ret = (struct wire_connection){ .verdict = wire_get_u32(r) };
+	ret->speech = wire_get_u32(r);
+	ret->port = wire_get_u32(r);
+	get_fixed(r, ret->host, sizeof ret->host);
+	get_fixed(r, ret->address, sizeof ret->address);
 }
 
 void wire_get_denial(struct wire_reader *r, struct wire_denial *ret)

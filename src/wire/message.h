@@ -45,7 +45,8 @@ struct wire_usage {
 	int64_t processes; /* most at the same time, as far as was seen */
 	int64_t disk_read_bytes;
 	int64_t disk_write_bytes;
-	int64_t output_bytes; /* produced, not kept */
+	int64_t output_bytes;                /* produced, not kept */
+	int64_t net_in_bytes, net_out_bytes; /* through proxy and published ports */
 };
 
 /* WIRE_SAMPLE: one look of the meter. */
@@ -69,6 +70,8 @@ enum wire_access {
 	WIRE_ACCESS_EXECUTE = 1 << 4, /* with READ */
 	WIRE_ACCESS_GRANTED =
 		1 << 5, /* the plan grants it: it was used. Names that were made are told as writes of their directory */
+	/* A host, refused by the proxy: path is its name, args are verdict, port, family of the address and its 16 bytes. */
+	WIRE_ACCESS_HOST = 1 << 6,
 };
 
 /* WIRE_DENIAL: facts, no words. */
@@ -83,6 +86,19 @@ struct wire_denial {
 	uint64_t args[6];
 	char program[64]; /* bytes that the run chose */
 	char path[512];   /* so are these */
+};
+
+/* WIRE_CONNECTION: one attempt to reach a host through the proxy, or a published port. */
+struct wire_connection {
+	uint32_t verdict, speech; /* of the room net */
+	uint32_t port;
+	char host[256];   /* "": it was not said; printable, as the proxy takes no other */
+	char address[48]; /* "": none was reached */
+};
+
+/* WIRE_PUBLISHED */
+struct wire_published {
+	uint32_t inside, outside;
 };
 
 /* WIRE_HEARD, before the end: how often each was refused; the first was told when it happened. */
@@ -131,5 +147,7 @@ void wire_put_warning(struct wire_writer *w, const struct wire_warning *m);
 void wire_get_warning(struct wire_reader *r, struct wire_warning *ret);
 void wire_put_heard(struct wire_writer *w, const struct wire_heard *m);
 void wire_get_heard(struct wire_reader *r, struct wire_heard *ret); /* counts lie in the reader's bytes, not aligned */
+void wire_put_connection(struct wire_writer *w, const struct wire_connection *m);
+void wire_get_connection(struct wire_reader *r, struct wire_connection *ret);
 void wire_put_denial(struct wire_writer *w, const struct wire_denial *m);
 void wire_get_denial(struct wire_reader *r, struct wire_denial *ret);
