@@ -12,7 +12,7 @@ shape = {
     "stderrEncoding": text, "durationMs": number, "killed": bool, "killReason": (text, null), "truncated": bool, "resourceUsage": dict,
     "denials": list, "enforcement": list, "isolationLevel": (text, null), "backend": (text, null), "error": (dict, null),
 }
-usage = {key: number for key in ("cpuTimeMs", "peakMemoryMB", "processes", "diskReadBytes", "diskWriteBytes", "outputBytes")}
+usage = {key: number for key in ("cpuTimeMs", "peakMemoryMB", "processes", "diskReadBytes", "diskWriteBytes", "outputBytes", "networkInBytes", "networkOutBytes")}
 claim = {"clause": text, "requested": text, "mechanism": text, "strength": text}
 error = {"code": text, "message": text, "hint": text}
 

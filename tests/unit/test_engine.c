@@ -64,8 +64,8 @@ static const char *const fields[] = { "sandboxId",      "exitCode",       "signa
 				      "stdoutEncoding", "stderrEncoding", "durationMs", "killed",      "killReason",
 				      "truncated",      "resourceUsage",  "denials",    "enforcement", "isolationLevel",
 				      "backend",        "error" };
-static const char *const usage_fields[] = { "cpuTimeMs",     "peakMemoryMB",   "processes",
-					    "diskReadBytes", "diskWriteBytes", "outputBytes" };
+static const char *const usage_fields[] = { "cpuTimeMs",      "peakMemoryMB", "processes",      "diskReadBytes",
+					    "diskWriteBytes", "outputBytes",  "networkInBytes", "networkOutBytes" };
 static const char *const error_fields[] = { "code", "message", "hint" };
 
 /* The object has exactly these members. */

@@ -199,7 +199,7 @@ static void on_event(void *context, const struct engine_event *event)
 {
 	struct told *told = context;
 	if (told->count + 1 < sizeof told->kinds)
-		told->kinds[told->count++] = "CSWVmKEd"[event->kind];
+		told->kinds[told->count++] = "CSWVmnpKEd"[event->kind];
 	told->destroyed += event->kind == EVENT_DESTROYED;
 	assert_non_null(strstr(event->json, event->sandbox_id));
 	assert_true(str_starts(event->json, "{\"type\":\"") && str_ends(event->json, "}"));
