@@ -1,5 +1,6 @@
-/* Descriptors over a socket, as one byte that they ride on: a run's own to its spare reaper, the listener of the command's filter and the
- * sockets of its network to the keeper. Reaper and command do it, too, before the command is executed, so: raw system calls only. */
+/* Descriptors over a socket, as one byte that they ride on: a run's own to its spare reaper, the listener of the command's filter
+ * and the sockets of its network to the keeper. Reaper and command do it, too, before the command is executed, so: raw system calls
+ * only. */
 #include "keeper/run.h"
 
 #include <sys/socket.h>
