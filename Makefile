@@ -19,7 +19,12 @@ run: all ## build, then show what cordon does
 
 test: all ## build, then run all short tests (ARGS="-v seccomp" passes options and words to tools/test)
 	@tools/setup test
+	@tools/test-guest --prepare $(BUILD)
 	@tools/test --build $(BUILD) $(ARGS)
+
+test-cgroup2: all ## the tests with control groups of version 2 only, in a QEMU guest (a part of make test)
+	@tools/setup test
+	@tools/test-guest $(BUILD)
 
 soak: all ## the long forms of the tests, and ten minutes of each fuzz target
 	@tools/setup test
@@ -61,9 +66,9 @@ clean: ## remove the build folders
 	@rm -rf $(BUILD) build-clang build-asan build-fuzz build-aarch64
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test soak bench check asan fuzz install format clean help
+.PHONY: all run test test-cgroup2 soak bench check asan fuzz install format clean help
 
 $(BUILD)/build.ninja:     SETUP =
 build-clang/build.ninja:  SETUP = CC=clang
