@@ -36,9 +36,13 @@ static void signal_name(int number, char out[24])
 const struct limited *limited_by(enum kill_reason reason)
 {
 	static const struct limited rows[] = {
-		{ KILL_TIMEOUT, LIMIT_TIMEOUT_MS, "ms", 1 },     { KILL_MEMORY, LIMIT_MEMORY_MB, "MiB", 1 << 20 },
-		{ KILL_CPU, LIMIT_CPU_SECONDS, "s", 1000 },      { KILL_DISK, LIMIT_DISK_MB, "MiB", 1 << 20 },
-		{ KILL_OUTPUT, LIMIT_OUTPUT_BYTES, "bytes", 1 }, { KILL_PROCESSES, LIMIT_PROCESSES, "processes", 1 },
+		{ KILL_TIMEOUT, LIMIT_TIMEOUT_MS, "ms", 1 },
+		{ KILL_MEMORY, LIMIT_MEMORY_MB, "MiB", 1 << 20 },
+		{ KILL_CPU, LIMIT_CPU_SECONDS, "s", 1000 },
+		{ KILL_DISK, LIMIT_DISK_MB, "MiB", 1 << 20 },
+		{ WIRE_WARN_DESCRIPTORS, LIMIT_FILE_DESCRIPTORS, "descriptors", 1 },
+		{ KILL_OUTPUT, LIMIT_OUTPUT_BYTES, "bytes", 1 },
+		{ KILL_PROCESSES, LIMIT_PROCESSES, "processes", 1 },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i].reason == reason)

@@ -6,6 +6,7 @@
 #include "keeper/run.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/scope.h"
@@ -137,11 +138,12 @@ void meter_warn(struct run *run, enum kill_reason limit, int64_t now, int64_t mo
 }
 
 /* Those that somebody else holds. */
-static void warn_of_others(struct run *run, int64_t now_us)
+static void warn_of_others(struct run *run, const struct tree_usage *tree, int64_t now_us)
 {
 	const struct plan_limits *limits = &run->plan.limits;
 	meter_warn(run, KILL_TIMEOUT, (now_us - run->started_us) / 1000, limits->wall_ms);
 	meter_warn(run, KILL_OUTPUT, run->usage.output_bytes, limits->output_bytes);
+	meter_warn(run, WIRE_WARN_DESCRIPTORS, tree->descriptors, run->meter.descriptors);
 }
 
 static void tell_sample(struct run *run, const struct tree_usage *tree, int64_t memory, int64_t now_us)
@@ -169,9 +171,19 @@ static int64_t first_look_us(const struct plan_limits *limits)
 	return first < EARLIEST_US ? EARLIEST_US : first > FIRST_US ? FIRST_US : first;
 }
 
+static int64_t descriptor_limit(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == OP_RLIMIT && plan->ops[i].u.RLIMIT.resource == RLIMIT_NOFILE)
+			return (int64_t)plan->ops[i].u.RLIMIT.value;
+	return PLAN_UNLIMITED;
+}
+
 void meter_start(struct run *run)
 {
 	run->meter.tree.root = run->reaper;
+	run->meter.descriptors = descriptor_limit(&run->plan);
+	run->meter.tree.with_fds = run->meter.descriptors != PLAN_UNLIMITED;
 	schedule_short_turns();
 	if (run->plan.limits.processes < PROC_TREE_MOST)
 		run->meter.tree.enough = (size_t)run->plan.limits.processes + 1;
@@ -210,7 +222,7 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	};
 	run->meter.look_cost_us = clock_own_us() - own_us;
 	run->meter.looked_us = now_us;
-	warn_of_others(run, now_us);
+	warn_of_others(run, &tree, now_us);
 	tell_sample(run, &tree, memory, now_us);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		meter_warn(run, rows[i].limit, rows[i].now, rows[i].most);

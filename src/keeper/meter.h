@@ -47,6 +47,7 @@ struct meter {
 	int64_t disk_per_us;  /* how fast that can grow */
 	int64_t told_us;      /* when a sample was told last */
 	uint32_t warned;      /* bit n: the warning about limit n was given */
+	int64_t descriptors;  /* how many a process may have */
 	struct disk disk;
 	/* memory.c */
 	uint64_t shm_at_start; /* the whole machine's shared memory then: what is beyond it may be the run's */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -130,6 +131,14 @@ int proc_io(int proc, pid_t pid, struct proc_io *ret)
 		return -ESRCH;
 	*ret = (struct proc_io){ fields[0], fields[1], fields[4], fields[5] };
 	return 0;
+}
+
+uint32_t proc_descriptors(int proc, pid_t pid)
+{
+	char path[32];
+	struct stat st;
+	snprintf(path, sizeof path, "%d/fd", pid);
+	return fstatat(proc, path, &st, 0) < 0 ? 0 : (uint32_t)st.st_size;
 }
 
 /* ---- who belongs to it ---- */

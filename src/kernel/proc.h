@@ -41,6 +41,9 @@ struct proc_io {
 
 int proc_io(int proc, pid_t pid, struct proc_io *ret);
 
+/* How many descriptors it has; 0 where the kernel does not count them for us (before Linux 6.2). */
+uint32_t proc_descriptors(int proc, pid_t pid);
+
 /* Say every child of `pid`, which has so many threads: children belong to the thread that made them. */
 typedef void proc_child(void *data, pid_t child, pid_t parent);
 int proc_children(int proc, pid_t pid, uint32_t threads, proc_child *say, void *data);

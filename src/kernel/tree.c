@@ -84,6 +84,8 @@ static bool read_member(struct tree *t, int proc, struct tree_member *m)
 	else if (m->pid != t->root && m->rss_bytes != stat.rss_bytes)
 		proc_memory(proc, m->pid, &m->memory);
 	m->rss_bytes = stat.rss_bytes;
+	if (t->with_fds && !zombie && m->pid != t->root)
+		m->descriptors = proc_descriptors(proc, m->pid);
 	if (t->with_io)
 		m->io_known = proc_io(proc, m->pid, &m->io) == 0 || m->io_known;
 	return true;
@@ -191,6 +193,7 @@ static void sum_up(struct tree *t)
 		if (m->pid == t->root || m->threads == 0)
 			continue;
 		sum.processes++;
+		sum.descriptors = m->descriptors > sum.descriptors ? m->descriptors : sum.descriptors;
 		sum.threads += m->threads;
 		sum.memory.anon += m->memory.anon;
 		sum.memory.shared += m->memory.shared;

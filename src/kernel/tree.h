@@ -29,6 +29,7 @@ struct tree_member {
 	struct proc_memory memory;
 	struct proc_io io;
 	bool io_known;
+	uint32_t descriptors;
 };
 
 struct tree_usage {
@@ -38,13 +39,15 @@ struct tree_usage {
 	uint64_t cpu_us;    /* with the root, and with whom they have waited for */
 	struct proc_memory memory;
 	struct proc_io io;
-	bool quiet; /* nothing has happened since the last look */
+	uint32_t descriptors; /* most that one of them has */
+	bool quiet;           /* nothing has happened since the last look */
 };
 
 struct tree {
 	pid_t root;
 	size_t enough; /* more processes than this are not counted: they are too many already; 0: all are */
 	bool with_io;  /* read who wrote what, too */
+	bool with_fds; /* and how many descriptors each has */
 	struct tree_member *members;
 	size_t count; /* sorted by pid */
 	uint32_t looks_since_read;

@@ -56,6 +56,7 @@ struct wire_sample {
 };
 
 /* WIRE_WARNING: a limit, named by the reason that passing it would give, in the units of struct plan_limits. */
+#define WIRE_WARN_DESCRIPTORS KILL_NONE /* passing it ends nobody: the call fails */
 struct wire_warning {
 	enum kill_reason limit;
 	int64_t current, max;

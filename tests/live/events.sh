@@ -65,6 +65,12 @@ S2
 about 'a limit that is near, and not passed'
 events "$CORDON" run --events events --timeout 2s -- sleep 1.8
 is 'one warning' "${life/execution.completed/limit.warning execution.completed}"
+about 'descriptors that are nearly used up'
+events "$CORDON" run --events events --files 50 -- python3 -c 'import os, time; [os.dup(0) for _ in range(42)]; time.sleep(0.3)'
+is 'one warning' "${life/execution.completed/limit.warning execution.completed}"
+expect_equal 'warned of' 'maxFileDescriptors 50' "$(field limit.warning limitType) $(field limit.warning max)"
+events "$CORDON" run --events events --files 50 -- python3 -c 'import os, time; [os.dup(0) for _ in range(30)]; time.sleep(0.3)'
+is 'none for fewer' "$life"
 about 'cancelled'
 rm -f events
 "$CORDON" run --events events -- sleep 60 2>"$ERR" &
