@@ -168,6 +168,20 @@ static void describe_traced(const struct policy *p, const struct wire_denial *d,
 	ret->fix = ret->option;
 }
 
+/* Refused by a file of the user's own. */
+static void describe_file(const struct policy *p, const struct wire_denial *d, struct denial_words *ret)
+{
+	uint32_t files = 0;
+	const char *name = "the seccomp file";
+	for (size_t i = 0; i < p->seccomp.n; i++)
+		if (!str_equal(p->seccomp.v[i], "default") && !str_equal(p->seccomp.v[i], "strict") && ++files == d->filter)
+			name = p->seccomp.v[i];
+	snprintf(ret->reason, sizeof ret->reason, "%s refuses it", name);
+	bool strict = strv_has(&p->seccomp, "strict");
+	if (notify_would_pass(strict ? SECCOMP_BUILTIN_STRICT : SECCOMP_BUILTIN_DEFAULT, p->allow_network, d->syscall, d->args))
+		ret->fix = strict ? "--seccomp strict" : "--seccomp default"; /* without the file */
+}
+
 void denial_describe(const struct policy *p, const struct wire_denial *d, struct denial_words *ret)
 {
 	*ret = (struct denial_words){ .kind = d->kind, .call = seccomp_syscall_name(d->syscall), .meaning = "a system call" };
@@ -180,6 +194,10 @@ void denial_describe(const struct policy *p, const struct wire_denial *d, struct
 		return;
 	}
 	bool strict = strv_has(&p->seccomp, "strict");
+	if (d->filter > 0) {
+		describe_file(p, d, ret);
+		return;
+	}
 	snprintf(ret->reason, sizeof ret->reason, "the system call filter refuses it");
 	ret->fix = find_fix(p, strict, d);
 	const struct meaning *m = ret->call ? find_meaning(ret->call, d->args) : NULL;

@@ -33,6 +33,9 @@ static void explain_signal(struct run *run)
 	int signal = WTERMSIG(run->wait_status);
 	if ((signal == SIGXCPU || signal == SIGKILL) && cpu_ms != PLAN_UNLIMITED && run->usage.cpu_us / 1000 >= cpu_ms)
 		run->reason = KILL_CPU;
+	/* Nobody else sends this one, but a command that wants to be told so. */
+	if (signal == SIGSYS)
+		run->reason = KILL_SECURITY;
 	int64_t disk = run->plan.limits.disk_bytes;
 	if (signal == SIGXFSZ && disk != PLAN_UNLIMITED && disk_look_at_end(run, DISK_PATIENCE_US) >= disk - disk / 16)
 		run->reason = KILL_DISK;

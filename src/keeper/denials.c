@@ -140,6 +140,32 @@ static bool count(struct denials *d, uint64_t key, uint32_t *ret_index)
 	return true;
 }
 
+/* ---- judging ---- */
+/* What the filters say to a call, the plan's own and the files that were joined to it: the strictest counts, as with the kernel. */
+struct judgement {
+	int said; /* as from notify_ask_filter() */
+	unsigned looked;
+	uint32_t filter;
+};
+
+static struct judgement judge(const struct run *run, const struct notify_call *call)
+{
+	struct judgement j = { 0 };
+	uint32_t files = 0;
+	for (size_t i = 0; i < run->plan.op_count; i++) {
+		const struct op *op = &run->plan.ops[i];
+		files += op->kind == OP_SECCOMP;
+		if (op->kind != OP_SECCOMP_HEARD && (op->kind != OP_SECCOMP || !op->u.SECCOMP.joined))
+			continue;
+		const struct blob *b = op->kind == OP_SECCOMP ? &op->u.SECCOMP.program : &op->u.SECCOMP_HEARD.program;
+		unsigned looked = 0;
+		int said = notify_ask_filter(b->data, b->size / sizeof(struct sock_filter), call, &looked);
+		if (j.said == 0 || (said == NOTIFY_KILLS && j.said != NOTIFY_KILLS))
+			j = (struct judgement){ said, looked, files };
+	}
+	return j;
+}
+
 /* ---- telling ---- */
 /* The path that the call named, if it named one; as the caller wrote it. */
 static void describe_path(const struct notify_call *call, char *out, size_t size)
@@ -153,9 +179,10 @@ static void describe_path(const struct notify_call *call, char *out, size_t size
 		memcpy(out, text, strlen(text) + 1);
 }
 
-static void tell(struct run *run, const struct notify_call *call, uint32_t index, int errnum)
+static void tell(struct run *run, const struct notify_call *call, const struct judgement *j, uint32_t index, int errnum)
 {
 	struct wire_denial denial = { .kind = "syscall", .index = index, .syscall = call->number, .errnum = errnum, .count = 1 };
+	denial.filter = j->filter;
 	memcpy(denial.args, call->args, sizeof denial.args);
 	denial.pid = caller_process(call->pid);
 	caller_program(call->pid, denial.program, sizeof denial.program);
@@ -251,22 +278,24 @@ static bool may_answer(struct denials *d)
 static void answer(struct run *run, const struct notify_call *call)
 {
 	struct denials *d = run->ears.denials;
-	const struct blob *program = &d->filter->u.SECCOMP_HEARD.program;
-	unsigned looked = 0;
 	uint32_t index;
-	int said = notify_ask_filter(program->data, program->size / sizeof(struct sock_filter), call, &looked);
+	const struct judgement j = judge(run, call);
 	/* The filter judges by registers, which nobody can change meanwhile: what it lets pass goes on, as it would have done
 	 * without us. What we read from memory plays no part in it. */
-	if (said == 0 && d->filter->u.SECCOMP_HEARD.traced) {
+	if (j.said == 0 && d->filter->u.SECCOMP_HEARD.traced) {
 		trace(run, call);
 		d->tokens++;
 		notify_continue(run->ears.listener, call->id);
 		return;
 	}
-	int errnum = said < 0 ? -said : EPERM; /* what the filter lets pass does not come here */
-	if (count(d, kind_of(d, call, looked, errnum), &index))
-		tell(run, call, index, errnum);
-	notify_refuse(run->ears.listener, call->id, errnum);
+	bool kills = j.said == NOTIFY_KILLS;
+	int errnum = j.said < 0 && !kills ? -j.said : EPERM; /* what the filter lets pass does not come here */
+	if (count(d, kind_of(d, call, j.looked, errnum), &index))
+		tell(run, call, &j, index, errnum);
+	if (kills || d->filter->u.SECCOMP_HEARD.fatal)
+		run_event(run, EV_LIMIT, KILL_SECURITY); /* and no answer: whoever asked does not wake any more */
+	else
+		notify_refuse(run->ears.listener, call->id, errnum);
 }
 
 void run_hear(struct run *run, bool readable)

@@ -291,10 +291,13 @@ STEP(SECCOMP_HEARD)
 	int got = -ENOTCONN;
 	for (size_t i = 0; in->notify >= 0 && got < 0 && i < COUNT_OF(ladder); i++)
 		got = seccomp_install(heard->data, heard->size / sizeof(struct sock_filter), ladder[i]);
+	if (got < 0 && op->u.SECCOMP_HEARD.fatal)
+		return got;
 	if (got < 0) {
 		in->deaf = -got;
 		return seccomp_install(plain->data, plain->size / sizeof(struct sock_filter), 0);
 	}
+	in->heard = true;
 	if (op->u.SECCOMP_HEARD.traced)
 		return listener_send(in->notify, got);
 	in->listener = got;
@@ -303,7 +306,8 @@ STEP(SECCOMP_HEARD)
 
 STEP(SECCOMP)
 {
-	(void)in;
+	if (op->u.SECCOMP.joined && in->heard)
+		return 0;
 	return seccomp_install(op->u.SECCOMP.program.data, op->u.SECCOMP.program.size / sizeof(struct sock_filter), 0);
 }
 

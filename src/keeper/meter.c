@@ -143,12 +143,13 @@ static void warn_of_others(struct run *run, const struct tree_usage *tree, int64
 	const struct plan_limits *limits = &run->plan.limits;
 	meter_warn(run, KILL_TIMEOUT, (now_us - run->started_us) / 1000, limits->wall_ms);
 	meter_warn(run, KILL_OUTPUT, run->usage.output_bytes, limits->output_bytes);
-	meter_warn(run, WIRE_WARN_DESCRIPTORS, tree->descriptors, run->meter.descriptors);
+	if (run->started) /* until it is executed it has all of ours */
+		meter_warn(run, WIRE_WARN_DESCRIPTORS, tree->descriptors, run->meter.descriptors);
 }
 
 static void tell_sample(struct run *run, const struct tree_usage *tree, int64_t memory, int64_t now_us)
 {
-	if (!run->want_samples || now_us < run->meter.told_us + SAMPLE_US)
+	if (!run->want_samples || !run->started || now_us < run->meter.told_us + SAMPLE_US)
 		return;
 	run->meter.told_us = now_us;
 	keeper_say_sample(run, &(struct wire_sample){

@@ -129,6 +129,7 @@ struct entry {
 	int notify;                        /* our end of the socket that the listener goes through, or -1 */
 	int listener;                      /* of the command's filter, or -1 */
 	int deaf;                          /* why there is no listener: errno, 0 while none was asked for */
+	bool heard;                        /* the filter that tells is in force, and all that was joined to it */
 	int fds[3 + KEEPER_MAX_NAMED];     /* stdin, stdout, stderr, then the named ones */
 	int targets[3 + KEEPER_MAX_NAMED]; /* the numbers they get in the command */
 	size_t fd_count;

@@ -50,7 +50,8 @@ static void kill_now(struct run *run)
 static void end(struct run *run)
 {
 	keeper_say_killing(run);
-	bool eats = run->reason == KILL_MEMORY || run->reason == KILL_PROCESSES || run->reason == KILL_DISK;
+	bool eats = run->reason == KILL_MEMORY || run->reason == KILL_PROCESSES || run->reason == KILL_DISK ||
+		    run->reason == KILL_SECURITY; /* nor one that is not to be trusted any more */
 	bool hurry = eats || run->plan.limits.grace_ms == 0;
 	if (hurry) {
 		kill_now(run);

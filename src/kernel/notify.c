@@ -113,8 +113,11 @@ int notify_ask_filter(const struct sock_filter *insns, size_t count, const struc
 	uint32_t verdict = walk(insns, count, &data, ret_looked);
 	if (verdict == SECCOMP_RET_ALLOW)
 		return 0;
+	uint32_t action = verdict & SECCOMP_RET_ACTION_FULL;
+	if (action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD)
+		return NOTIFY_KILLS;
 	int errnum = (int)(verdict & SECCOMP_RET_DATA);
-	return (verdict & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && errnum > 0 ? -errnum : -EPERM;
+	return action == SECCOMP_RET_ERRNO && errnum > 0 ? -errnum : -EPERM;
 }
 
 #ifdef __x86_64__
@@ -122,6 +125,17 @@ int notify_ask_filter(const struct sock_filter *insns, size_t count, const struc
 #else
 #define NATIVE AUDIT_ARCH_AARCH64
 #endif
+
+bool notify_passes_all(const struct sock_filter *insns, size_t count, const int *numbers, size_t number_count)
+{
+	unsigned looked = 0;
+	bool passes = true;
+	for (size_t i = 0; passes && i < number_count; i++) {
+		struct notify_call call = { .number = numbers[i], .arch = NATIVE };
+		passes = notify_ask_filter(insns, count, &call, &looked) == 0 && looked == 0;
+	}
+	return passes;
+}
 
 bool notify_would_pass(enum seccomp_builtin which, bool network, int number, const uint64_t args[6])
 {

@@ -32,8 +32,11 @@ bool notify_waits(int listener, uint64_t id);
 /* Wake the other side on our core, as it waits for us anyway. Not every kernel can. */
 void notify_hurry(int listener);
 
-/* What a filter says to a call, without the kernel: 0 if it lets it pass, else -errno (-EPERM for whatever is neither). *ret_looked
- * gets a bit for each argument that mattered. */
+/* What a filter says to a call, without the kernel: 0 if it lets it pass, else -errno (-EPERM for whatever is neither), or
+ * NOTIFY_KILLS. *ret_looked gets a bit for each argument that mattered. */
+#define NOTIFY_KILLS (-4096)
 int notify_ask_filter(const struct sock_filter *insns, size_t count, const struct notify_call *call, unsigned *ret_looked);
+/* The same for calls of this architecture whose arguments do not matter: does it pass all of them? */
+bool notify_passes_all(const struct sock_filter *insns, size_t count, const int *numbers, size_t number_count);
 /* The same of a built-in one for a native call, with the points of the network open or closed: would it pass? */
 bool notify_would_pass(enum seccomp_builtin which, bool network, int number, const uint64_t args[6]);

@@ -60,6 +60,12 @@ int seccomp_patch_program(struct sock_filter *copy, const struct seccomp_program
 #define SECCOMP_WAIT_KILLABLE (1U << 5) /* ..._WAIT_KILLABLE_RECV: once heard, only a deadly signal breaks a call off */
 int seccomp_install(const struct sock_filter *insns, size_t count, unsigned flags);
 
+/* A filter and the rest as one program, with its refusals told instead of given: a tree of processes has one listener, and a filter
+ * beside that one would be faster with its answer. How long it is; -ENOTSUP: it answers in a way that cannot be told and given
+ * afterwards (a line in the log, success); -E2BIG. */
+int seccomp_join_heard(const struct sock_filter *filter, size_t count, const struct sock_filter *rest, size_t rest_count,
+		       struct sock_filter *out, size_t room);
+
 /* The native number of a call, or -1; the name of a native number, or NULL. */
 int seccomp_syscall_number(const char *name);
 const char *seccomp_syscall_name(int number);

@@ -67,6 +67,7 @@ enum policy_field {
 	FIELD_GID,
 	FIELD_READ_ONLY_ROOT,
 	FIELD_NO_NEW_PRIVILEGES,
+	FIELD_KILL_ON_VIOLATION,
 	FIELD_SECCOMP,
 	FIELD_LIMITS, /* the first limit */
 	FIELD_COUNT = FIELD_LIMITS + LIMIT_COUNT
@@ -93,6 +94,7 @@ struct policy {
 	int64_t user_id, group_id;
 	bool read_only_root;
 	bool no_new_privileges;
+	bool kill_on_violation;
 	struct strv seccomp; /* "default", "strict" or files; filters stack, so all of them hold. "none" is empty and set */
 };
 

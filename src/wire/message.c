@@ -175,6 +175,7 @@ void wire_put_denial(struct wire_writer *w, const struct wire_denial *m)
 	wire_put_u64(w, m->count);
 	for (size_t i = 0; i < 6; i++)
 		wire_put_u64(w, m->args[i]);
+	wire_put_u32(w, m->filter);
 	wire_put_text(w, m->program);
 	wire_put_text(w, m->path);
 }
@@ -229,6 +230,7 @@ void wire_get_denial(struct wire_reader *r, struct wire_denial *ret)
 	ret->count = wire_get_u64(r);
 	for (size_t i = 0; i < 6; i++)
 		ret->args[i] = wire_get_u64(r);
+	ret->filter = wire_get_u32(r);
 	get_fixed(r, ret->program, sizeof ret->program);
 	get_fixed(r, ret->path, sizeof ret->path);
 }

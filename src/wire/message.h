@@ -85,6 +85,7 @@ struct wire_denial {
 	int32_t pid;
 	uint64_t count;
 	uint64_t args[6];
+	uint32_t filter;  /* whose answer it was: 0 the built-in one, else which of the plan's files, from 1 */
 	char program[64]; /* bytes that the run chose */
 	char path[512];   /* so are these */
 };

@@ -71,11 +71,42 @@ profile() { printf '%s' "$1" >p.json && chmod 644 p.json; }
 profile '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO", "errnoRet": 28}]}'
 run "$CORDON" run --seccomp ./p.json -- mkdir made
 expect_err 'No space left'
+expect_err 'denied: mkdir, .*p.json refuses it; allow it with --seccomp default'
 expect_status 0 "$CORDON" run -- mkdir made # the twin
 expect_status 0 "$CORDON" run --seccomp ./p.json -- touch file
 profile '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["kill"], "action": "SCMP_ACT_KILL_PROCESS", "args": [{"index": 1, "value": 10, "op": "SCMP_CMP_EQ"}]}]}'
-expect_status 159 "$CORDON" run --seccomp ./p.json -- sh -c 'trap : USR1; kill -USR1 $$; echo survived'
 expect_status 0 "$CORDON" run --seccomp ./p.json -- sh -c 'trap : USR2; kill -USR2 $$; echo survived'
+about 'a profile that kills'
+for who in 'kill -USR1 $$' 'sh -c "kill -USR1 \$\$"'; do # the command, and a child of it
+	rm -f events
+	run "$CORDON" run --json --events events --seccomp ./p.json -- sh -c "trap : USR1; $who; echo survived"
+	expect_equal "$who: status" 137 "$STATUS"
+	expect_json killReason security_violation
+	expect_json denials.0.syscall kill
+	expect_json stdout ''
+	expect_in events '"security.violation".*"syscall":"kill"'
+	expect_in events '"execution.killed".*"security_violation"'
+done
+profile '{"defaultAction": "SCMP_ACT_LOG", "syscalls": [{"names": ["kill"], "action": "SCMP_ACT_KILL_PROCESS"}]}' # cannot be heard of
+run "$CORDON" run --json --seccomp ./p.json -- sh -c 'trap : USR1; kill -USR1 $$; echo survived'
+expect_json killReason security_violation
+expect_json signal SIGSYS
+about 'several profiles'
+profile '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO", "errnoRet": 28}]}'
+sed 's/mkdir/rmdir/g; s/28/17/' p.json >q.json && chmod 644 q.json
+run "$CORDON" run --json --seccomp ./p.json --seccomp ./q.json -- sh -c 'mkdir a; rmdir made; unshare -U true'
+for said in 'No space left' 'File exists' 'Operation not permitted'; do expect_out "stderr.*$said"; done
+expect_equal 'who refused' 'p.json q.json namespace' "$(json "$OUT" denials | grep -oE '[pq]\.json|new namespace' | sed 's/new //' | tr '\n' ' ' | sed 's/ $//')"
+about 'the first refusal ends it'
+run "$CORDON" run --json --kill-on-violation -- sh -c 'unshare -U true; echo survived'
+expect_json killReason security_violation
+expect_json denials.0.syscall unshare
+expect_json stdout ''
+run "$CORDON" run --json --kill-on-violation -- sh -c 'mkdir b; rmdir b; echo survived'
+expect_json stdout survived # the twin
+echo '{"schemaVersion": 1, "security": {"killOnViolation": true}}' >ceiling.json && chmod 644 ceiling.json
+run "$CORDON" run --json --profile ./ceiling.json -- sh -c 'unshare -U true; echo survived'
+expect_json killReason security_violation
 about 'a profile that would widen'
 profile '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["socket", "unshare", "mount", "ptrace", "keyctl"], "action": "SCMP_ACT_ALLOW"}]}'
 for deed in userns mount keyctl-add 'socket 2 1 0' 'socket 1 1 0'; do

@@ -186,7 +186,7 @@ static void test_round_trip(void **state)
 				   "\"maxOutputBytes\":0},"
 				   "\"security\":{\"dropCapabilities\":true,\"runAsNonRoot\":false,\"userId\":0,\"groupId\":null,"
 				   "\"readOnlyRootFilesystem\":true,"
-				   "\"noNewPrivileges\":false,\"seccompProfile\":[\"strict\",\"a/b\"]}}";
+				   "\"noNewPrivileges\":false,\"killOnViolation\":true,\"seccompProfile\":[\"strict\",\"a/b\"]}}";
 	autoclean(policy_done) struct policy first = { 0 };
 	autoclean(policy_done) struct policy second = { 0 };
 	autoclean(buf_done) struct buf one = BUF_MAX(1 << 16);

@@ -73,7 +73,7 @@ static void every_cut_is_bad(void **state)
 
 static const struct wire_sample a_sample = { 1, 2, 3, 4, 5, 6, INT64_MAX };
 static const struct wire_warning a_warning = { KILL_CPU, 800, 1000 };
-static const struct wire_denial a_denial = { "syscall",           3, 2, 41, 1, 17, 3, { 1, 2, 3, 4, 5, UINT64_MAX }, "sh",
+static const struct wire_denial a_denial = { "syscall",           3, 2, 41, 1, 17, 3, { 1, 2, 3, 4, 5, UINT64_MAX }, 1, "sh",
 					     "/etc/sh\303\244dow" };
 
 static void put_news(struct wire_writer *w, int which)
@@ -131,6 +131,7 @@ static void a_denial_that_does_not_fit_is_bad(void **state)
 			wire_put_u32(&w, 1);
 		for (int i = 0; i < 7; i++)
 			wire_put_u64(&w, 1);
+		wire_put_u32(&w, 0);
 		long_name[length] = '\0';
 		wire_put_text(&w, long_name);
 		wire_put_text(&w, "");

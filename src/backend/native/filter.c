@@ -5,9 +5,11 @@
 #include <linux/filter.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/scope.h"
 #include "base/str.h"
+#include "kernel/notify.h"
 #include "kernel/path_calls.h"
 #include "kernel/seccomp.h"
 #include "kernel/seccomp_oci.h"
@@ -33,8 +35,14 @@ static int open_network(struct native *n, struct sock_filter *copy, enum seccomp
 	return 0;
 }
 
+/* A program under construction: what tells. */
+struct heard {
+	struct sock_filter insns[BPF_MAXINSNS];
+	size_t count;
+};
+
 /* The filter, and the same with its refusals told instead of given. */
-static int add_builtin(struct native *n, enum seccomp_builtin which, const char *name)
+static int add_builtin(struct native *n, enum seccomp_builtin which, const char *name, struct heard *ret)
 {
 	const struct seccomp_program *program = seccomp_builtin(which);
 	size_t size = program->count * sizeof *program->insns;
@@ -51,24 +59,46 @@ static int add_builtin(struct native *n, enum seccomp_builtin which, const char 
 	for (enum seccomp_patch point = 0; point < SECCOMP_PATCH_COUNT; point++)
 		if (!is_open(n, point))
 			seccomp_patch(copy, which, point, SECCOMP_VERDICT_NOTIFY); /* a point that it does not have is none */
-	struct blob heard = { plan_bytes(n->plan, copy, size), size };
+	memcpy(ret->insns, copy, size);
+	ret->count = program->count;
 	if (n->job->trace) {
-		struct sock_filter traced[1024];
-		int count = path_calls_trace(copy, program->count, traced, COUNT_OF(traced));
+		int count = path_calls_trace(copy, program->count, ret->insns, COUNT_OF(ret->insns));
 		if (count < 0)
 			return err_set(n->e, ERR_INTERNAL, -count, "seccomp", "no room to trace in the filter \"%s\"", name);
-		heard.size = (size_t)count * sizeof *traced;
-		heard.data = plan_bytes(n->plan, traced, heard.size);
+		ret->count = (size_t)count;
 	}
-	return plan_add(n->plan, PLAN_OP(SECCOMP_HEARD, name, plain, heard, n->job->trace));
+	return plan_add(n->plan, PLAN_OP(SECCOMP_HEARD, name, plain, { 0 }, n->job->trace, n->job->policy->kill_on_violation));
 }
 
-static int add_file(struct native *n, const char *path)
+/* What the command does once the filter is in force, and before anybody answers: a file that refuses it stays beside the other. */
+static const int first_calls[] = { SYS_execve, SYS_exit_group, SYS_exit };
+
+static int add_file(struct native *n, const char *path, struct heard *heard)
 {
 	autoclean(buf_done) struct buf program = BUF_MAX(sizeof(struct sock_filter) * BPF_MAXINSNS);
+	autoclean(free_done) struct heard *joined = calloc(1, sizeof *joined);
+	if (!joined)
+		return -ENOMEM;
 	TRY(seccomp_from_oci(path, &program, n->e));
 	struct blob blob = { plan_bytes(n->plan, program.data, program.size), program.size };
-	return plan_add(n->plan, PLAN_OP(SECCOMP, plan_text(n->plan, "%s", path), blob));
+	size_t count = program.size / sizeof(struct sock_filter);
+	int length = seccomp_join_heard(blob.data, count, heard->insns, heard->count, joined->insns, COUNT_OF(joined->insns));
+	bool join = length > 0 && notify_passes_all(blob.data, count, first_calls, COUNT_OF(first_calls));
+	if (join) {
+		joined->count = (size_t)length;
+		*heard = *joined;
+	}
+	return plan_add(n->plan, PLAN_OP(SECCOMP, plan_text(n->plan, "%s", path), blob, join));
+}
+
+static int set_heard(struct native *n, const struct heard *heard)
+{
+	size_t size = heard->count * sizeof *heard->insns;
+	const void *bytes = plan_bytes(n->plan, heard->insns, size);
+	for (size_t i = 0; bytes && i < n->plan->op_count; i++)
+		if (n->plan->ops[i].kind == OP_SECCOMP_HEARD)
+			n->plan->ops[i].u.SECCOMP_HEARD.heard = (struct blob){ bytes, size };
+	return bytes ? 0 : -ENOMEM;
 }
 
 /* Files come on top of `default`: they can only narrow. */
@@ -82,11 +112,14 @@ int native_add_filter(struct native *n)
 	}
 	/* The built-in one first: a file may forbid the installation of another filter, ours does not. */
 	bool strict = strv_has(names, "strict");
-	TRY(add_builtin(n, strict ? SECCOMP_BUILTIN_STRICT : SECCOMP_BUILTIN_DEFAULT, strict ? "strict" : "default"));
+	autoclean(free_done) struct heard *heard = calloc(1, sizeof *heard);
+	if (!heard)
+		return -ENOMEM;
+	TRY(add_builtin(n, strict ? SECCOMP_BUILTIN_STRICT : SECCOMP_BUILTIN_DEFAULT, strict ? "strict" : "default", heard));
 	for (size_t i = 0; i < names->n; i++)
 		if (!str_equal(names->v[i], "strict") && !str_equal(names->v[i], "default"))
-			TRY(add_file(n, names->v[i]));
-	return 0;
+			TRY(add_file(n, names->v[i], heard));
+	return set_heard(n, heard);
 }
 
 int native_claim_filter(struct native *n)
@@ -102,6 +135,10 @@ int native_claim_filter(struct native *n)
 	for (size_t i = 0; i < p->seccomp.n; i++)
 		buf_add_format(&names, "%s%s", i ? " " : "", p->seccomp.v[i]);
 	TRY(native_claim(n, FIELD_SECCOMP, plan_text(n->plan, "%s", buf_text(&names)), "seccomp filter", STRENGTH_KERNEL));
+	if (p->kill_on_violation)
+		TRY(native_claim(n, FIELD_KILL_ON_VIOLATION, "true",
+				 "seccomp user notification: the keeper ends the run; without it nothing is run",
+				 STRENGTH_SUPERVISOR));
 	if (n->job->trace)
 		TRY(plan_claim(n->plan, (struct claim){ "tracing", "reported",
 							"the keeper looks into the memory of callers, for reports only",

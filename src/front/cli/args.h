@@ -85,7 +85,7 @@ int set_level(struct args *a, const struct option_row *row, const char *value, s
 int set_path(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_pass_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
-int set_network(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_switch(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_user(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_seccomp(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_drain(struct args *a, const struct option_row *row, const char *value, struct err *e);

@@ -33,12 +33,10 @@ int set_level(struct args *a, const struct option_row *row, const char *value, s
 	return 0;
 }
 
-int set_network(struct args *a, const struct option_row *row, const char *value, struct err *e)
+int set_switch(struct args *a, const struct option_row *row, const char *value, struct err *e)
 {
-	(void)row, (void)value, (void)e;
-	a->request.flags.allow_network = true;
-	a->request.flags.set |= POLICY_BIT(FIELD_NETWORK);
-	return 0;
+	(void)value;
+	return policy_set_switch(&a->request.flags, policy_field_name((enum policy_field)row->target), true, e);
 }
 
 /* ---- paths ---- */
