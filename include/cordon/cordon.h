@@ -348,6 +348,103 @@ struct cordon_event {
  * and above all CORDON_EVENT_COMPLETED, is never dropped. [P-025] */
 CORDON_API int cordon_engine_next_event(struct cordon_engine *engine, struct cordon_event *event);
 
+/* ================================================================================================================ Python
+ *
+ * Programs in Python, from people or models that nobody trusts: real CPython, in processes that can compute and nothing else. No
+ * files, no network, no processes; imports from a whitelist; no eval, exec or compile. execute(code) gives a result:
+ *
+ *     cordon_python_open(NULL, NULL, &python, &error);
+ *     cordon_python_execute(python, "print(6 * 7)", &call, &error);
+ *     printf("%s", cordon_python_call_result(call)->output);                // 42
+ *
+ * A *python* is a warm interpreter behind a socket, for one tenant: programs share nothing but what it was before the first of
+ * them, and each has a process of its own. Limits hold whether or not your program dispatches. A *call* is one program. */
+
+struct cordon_python;
+struct cordon_python_call;
+
+struct cordon_python_options {
+	size_t size;
+	const char *program_path; /* cordon-python; NULL: $CORDON_PYTHON if that is an absolute path, or the installed one */
+	const char *imports;      /* a set of modules: "default" (NULL: json, re, typing) or "data" */
+	const char *const *allow_imports; /* modules more, NULL-terminated; os, socket, pickle and their like are refused */
+	int spares;                       /* processes kept ready for the next programs; 0: one, -1: none */
+	int recycle_after;                /* programs until a new interpreter takes over; 0: 1,000, -1: never */
+	size_t source_max;                /* bytes of source; 0: 100 KiB */
+};
+
+/* It warms up while your program goes on. With an engine (may be NULL) the engine's descriptor tells of its calls, too, and the
+ * engine's dispatch serves it; closing the engine then closes it. `options` may be NULL. *python is yours: cordon_python_close().
+ */
+CORDON_API int cordon_python_open(struct cordon_engine *engine, const struct cordon_python_options *options,
+				  struct cordon_python **python, struct cordon_error *error);
+
+/* End what still runs, and wait until no process of it is left. [P-040] Its calls are freed with it. NULL is fine. */
+CORDON_API void cordon_python_close(struct cordon_python *python);
+
+/* As with an engine: one descriptor to poll for reading, and what to call when it is readable. */
+CORDON_API int cordon_python_fd(struct cordon_python *python);
+CORDON_API int cordon_python_dispatch(struct cordon_python *python);
+
+struct cordon_python_call_options {
+	size_t size;
+	const char *code;     /* the program, UTF-8; required */
+	size_t code_size;     /* 0: up to its NUL */
+	const char *name;     /* what tracebacks call it; NULL: "<code>" */
+	const char *input;    /* JSON: the variable `input` of the program; NULL: none */
+	const char *function; /* then call this function ("": the last one defined), and its result is the value; NULL: none */
+	const char *args;     /* JSON: a list of its arguments; NULL: none */
+	const char *kwargs;   /* JSON: an object of them by name; NULL: none */
+	int64_t timeout_ms;   /* 0: 5,000 */
+	int64_t memory_bytes; /* beyond the warm interpreter; 0: 50 MiB */
+	int64_t output_bytes; /* kept of what it prints; 0: 64 KiB */
+	void *context;        /* anything: cordon_python_call_context() gives it back */
+};
+
+/* Hand a program over. Any number may be under way; each has a fresh state and limits of its own. [P-041] *call is yours:
+ * cordon_python_call_free(). */
+CORDON_API int cordon_python_start(struct cordon_python *python, const struct cordon_python_call_options *options,
+				   struct cordon_python_call **call, struct cordon_error *error);
+
+/* Wait until its result is there: 1. At most `timeout_ms` milliseconds (-1: without end): 0. -EINTR, or another negative errno. */
+CORDON_API int cordon_python_call_wait(struct cordon_python_call *call, int timeout_ms);
+
+/* Ask for its end; the result (kill_reason "manual") comes as usual. [P-042] */
+CORDON_API int cordon_python_call_cancel(struct cordon_python_call *call);
+
+/* Start it with the default limits and wait for its result, through signals. *call is yours: cordon_python_call_free(). */
+CORDON_API int cordon_python_execute(struct cordon_python *python, const char *code, struct cordon_python_call **call,
+				     struct cordon_error *error);
+
+/* What became of a program. The library fills it; it belongs to the call. Texts are UTF-8 and never NULL unless that is said. */
+struct cordon_python_result {
+	size_t size;
+	int success;
+	const char *output;      /* what it printed, as far as it was kept; a NUL follows the last byte */
+	size_t output_size;      /* in bytes; there may be NULs among them */
+	int truncated;           /* it printed more */
+	const char *error;       /* NULL if it went well: "Blocked import detected: os", "ZeroDivisionError: division by zero" */
+	const char *error_type;  /* NULL, or the exception's name, or "blocked", "timeout", "memory_limit", "cpu_limit",
+				  * "output_limit", "crash", "cancelled", "internal" */
+	unsigned line, column;   /* where, from 1; 0: unknown */
+	const char *traceback;   /* the program's own lines, with carets; or "" */
+	const char *hint;        /* what to do about it, or "" */
+	const char *kill_reason; /* "timeout", "memory_limit", "manual", …; NULL unless it was ended */
+	const char *value;       /* of its last expression, or of the function; NULL: none */
+	int value_is_json;       /* else it is the value's repr */
+	int64_t duration_us, cpu_us;
+	int64_t peak_memory_bytes; /* beyond the warm interpreter, as the process itself told */
+};
+
+/* NULL until it is there. [P-043] */
+CORDON_API const struct cordon_python_result *cordon_python_call_result(const struct cordon_python_call *call);
+/* The result as the JSON object that `cordon python --json` prints. It belongs to the call. NULL until it is there. */
+CORDON_API const char *cordon_python_call_json(struct cordon_python_call *call);
+CORDON_API void *cordon_python_call_context(const struct cordon_python_call *call);
+
+/* Free the call and its result; one that is not over is cancelled, and not waited for. NULL is fine. */
+CORDON_API void cordon_python_call_free(struct cordon_python_call *call);
+
 #ifdef __cplusplus
 }
 #endif

@@ -97,6 +97,8 @@ void cordon_engine_close(struct cordon_engine *engine)
 {
 	if (!engine)
 		return;
+	while (engine->pythons)
+		cordon_python_close(engine->pythons);
 	while (engine->runs)
 		public_run_close(engine->runs);
 	public_forget(engine, NULL);
@@ -129,6 +131,7 @@ void public_follow(struct cordon_engine *engine)
 	int keeper = engine_fd(engine->engine);
 	if (keeper >= 0)
 		epoll_ctl(engine->poll, EPOLL_CTL_ADD, keeper, &(struct epoll_event){ .events = EPOLLIN });
+	public_python_follow(engine);
 	bool news = engine->first;
 	uint64_t count = 1;
 	ssize_t done = 0;
@@ -155,6 +158,7 @@ int cordon_engine_dispatch(struct cordon_engine *engine)
 	if (!engine)
 		return -EINVAL;
 	int result = engine_dispatch(engine->engine);
+	public_python_dispatch(engine);
 	public_follow(engine);
 	return result;
 }

@@ -27,6 +27,7 @@ struct cordon_engine {
 	int news; /* eventfd, readable while events wait; -1 */
 	bool news_told;
 	struct cordon_run *runs;
+	struct cordon_python *pythons;
 	struct waiting *first, **last;
 	struct waiting *taken; /* what the last event points to */
 	size_t droppable;      /* how many of those that wait may be dropped */
@@ -64,3 +65,7 @@ void public_run_close(struct cordon_run *run);
 void public_hear(void *context, const struct engine_event *event);
 void public_forget(struct cordon_engine *engine, const struct cordon_run *run); /* drop what waits of this run; NULL: of all */
 uint32_t public_unheard(unsigned events);
+
+/* public_python.c */
+void public_python_dispatch(struct cordon_engine *engine); /* all of the engine's */
+void public_python_follow(struct cordon_engine *engine);   /* the engine's descriptor watches theirs */

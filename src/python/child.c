@@ -54,6 +54,7 @@ void child_main(bool warm)
 		program_warm_up();
 	if (frame_read(&reader, SOCKET, PYTHON_PROGRAM_MAX, &frame) != 1 || python_get_program(&frame, &program) < 0)
 		_exit(0); /* nobody needs us */
+	output_start_timer();
 	int64_t before = peak_kb(&usage), faults = usage.ru_minflt;
 	struct python_result result = python_result_empty();
 	program_run(&program, &result);

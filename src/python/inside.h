@@ -49,7 +49,8 @@ void audit_arm(void); /* for good */
 int output_install(void);
 void output_forget(void);          /* what was printed while warming up */
 void output_take(struct buf *ret); /* what was not written yet; at most PYTHON_TAIL_MAX bytes */
-void output_save(int signal);      /* a handler: write it and end */
+void output_handle_signals(void);  /* before the lock: what was printed is written before a program is ended */
+void output_start_timer(void);     /* and now and then */
 
 /* source.c: the program's text, for messages. */
 void source_set(const char *name, const char *text, size_t size);

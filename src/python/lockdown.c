@@ -33,11 +33,18 @@ int lockdown_measure(int statm, struct lockdown_base *ret)
 	return 0;
 }
 
+/* Lower only: a hard limit that is lower already stays. */
 static int set_limit(pid_t pid, int which, uint64_t value)
 {
-	struct rlimit limit, old;
-	TRY(OR_ERRNO(prlimit(pid, which, NULL, &old)));
-	limit.rlim_cur = limit.rlim_max = value < old.rlim_max ? value : old.rlim_max; /* lower only */
+	struct rlimit limit = { value, value };
+	if (prlimit(pid, which, &limit, NULL) == 0)
+		return 0;
+	if (errno != EPERM)
+		return -errno;
+	TRY(OR_ERRNO(prlimit(pid, which, NULL, &limit)));
+	if (limit.rlim_max > value)
+		return -EPERM;
+	limit.rlim_cur = limit.rlim_max;
 	return OR_ERRNO(prlimit(pid, which, &limit, NULL));
 }
 

@@ -44,8 +44,7 @@ static void tell_failure(const struct err *e)
 
 static int lock_self(struct err *e)
 {
-	struct sigaction save = { .sa_handler = output_save };
-	sigaction(SIGTERM, &save, NULL);
+	output_handle_signals();
 	int result = lockdown_measure(inside.statm, &inside.base);
 	result = result < 0 ? result : lockdown_limits(0, &inside.setup.limits, &inside.base);
 	result = result < 0 ? result : lockdown_descriptors(STDOUT_FILENO, SOCKET);

@@ -1,16 +1,23 @@
 /* Standard output and error of programs: one buffer, so that their order is kept.
  *
- * It is written when it is full; what is left at the end goes with the answer. At the time limit the watcher sends SIGTERM, and
- * the handler writes what is there: `used` grows only after the bytes are in place. */
+ * It is written when it is full; what is left at the end goes with the answer. A program that is killed gives no answer: so a timer
+ * writes what waits, a few times a second, and at the time limit the watcher sends SIGTERM first. Both are handlers that may
+ * come at any moment: they leave the buffer alone while `busy`, and only ever move `written`. */
 #include <Python.h>
 
 #include "python/inside.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#define FIRST_LOOK_US 30000
+#define NEXT_LOOKS_US 200000
+
 static char bytes[PYTHON_TAIL_MAX];
-static volatile size_t used;
+static volatile size_t used, written;
+static volatile sig_atomic_t busy;
 
 static int write_out(const char *data, size_t size)
 {
@@ -26,18 +33,24 @@ static int write_out(const char *data, size_t size)
 	return 0;
 }
 
+static void write_waiting(void)
+{
+	write_out(bytes + written, used - written);
+	used = written = 0;
+}
+
 static void add(const char *data, size_t size)
 {
-	if (size > sizeof bytes - used) {
-		write_out(bytes, used);
-		used = 0;
-	}
+	busy = 1;
+	if (size > sizeof bytes - used)
+		write_waiting();
 	if (size > sizeof bytes) {
 		write_out(data, size);
-		return;
+	} else {
+		memcpy(bytes + used, data, size);
+		used += size;
 	}
-	memcpy(bytes + used, data, size);
-	used += size;
+	busy = 0;
 }
 
 static PyObject *method_write(PyObject *self, PyObject *text)
@@ -64,8 +77,9 @@ static PyObject *method_write(PyObject *self, PyObject *text)
 static PyObject *method_flush(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
-	write_out(bytes, used);
-	used = 0;
+	busy = 1;
+	write_waiting();
+	busy = 0;
 	Py_RETURN_NONE;
 }
 
@@ -102,18 +116,31 @@ int output_install(void)
 
 void output_forget(void)
 {
-	used = 0;
+	used = written = 0;
 }
 
 void output_take(struct buf *ret)
 {
-	buf_add(ret, bytes, used);
-	used = 0;
+	busy = 1; /* for good */
+	buf_add(ret, bytes + written, used - written);
 }
 
-void output_save(int signal)
+static void save(int number)
 {
-	(void)signal;
-	write_out(bytes, used);
-	_exit(0);
+	size_t end = used;
+	if (!busy && write_out(bytes + written, end - written) == 0)
+		written = end;
+	if (number == SIGTERM)
+		_exit(0);
+}
+
+void output_handle_signals(void)
+{
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = save }, NULL);
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = save, .sa_flags = SA_RESTART }, NULL);
+}
+
+void output_start_timer(void)
+{
+	setitimer(ITIMER_REAL, &(struct itimerval){ { 0, NEXT_LOOKS_US }, { 0, FIRST_LOOK_US } }, NULL);
 }

@@ -51,8 +51,7 @@ static struct {
 static _Noreturn void become_child(int output, int socket, bool warm)
 {
 	PyOS_AfterFork_Child();
-	struct sigaction save = { .sa_handler = output_save };
-	sigaction(SIGTERM, &save, NULL);
+	output_handle_signals();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != zygote.pid || lockdown_descriptors(output, socket) < 0 || lockdown_seal() < 0)
 		_exit(1);
@@ -117,9 +116,18 @@ static size_t count_children(bool busy)
 	return count;
 }
 
+static bool somebody_runs(void)
+{
+	for (size_t i = 0; i < CHILDREN; i++)
+		if (zygote.children[i].used && zygote.children[i].busy && !zygote.children[i].told)
+			return true;
+	return false;
+}
+
+/* Between programs, not while somebody waits for a result. */
 static void make_spares(void)
 {
-	while (!zygote.first && count_children(false) < inside.setup.spares &&
+	while (!zygote.first && !somebody_runs() && count_children(false) < inside.setup.spares &&
 	       count_children(true) + inside.setup.spares < CHILDREN)
 		if (!make_child(true))
 			return;
