@@ -6,9 +6,12 @@
  * top finds all but orphans, who hang on the reaper, and another pass finds those. */
 #include "keeper/run.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -85,4 +88,12 @@ void run_kill_tree(struct run *run)
 	setpriority(PRIO_PROCESS, 0, nice);
 	free(s.pids);
 	free(s.stopped);
+}
+
+void keeper_end_child(pid_t pid, int pidfd)
+{
+	if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -71,12 +70,10 @@ void keeper_drop_spare(struct keeper_spare *spare)
 {
 	if (spare->pid <= 0)
 		return;
-	kill(spare->pid, SIGKILL);
-	while (waitpid(spare->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	fd_done(&spare->pidfd);
-	fd_done(&spare->socket);
+	fd_done(&spare->socket); /* it sees that, too */
 	fd_done(&spare->peer);
+	keeper_end_child(spare->pid, spare->pidfd);
+	fd_done(&spare->pidfd);
 	free(TAKE(spare->ground));
 	spare->pid = 0;
 }

@@ -220,6 +220,7 @@ void private_dir_remove(const char *path, int *lock);
 
 /* kill.c: all below the reaper, where no namespace ends with it */
 void run_kill_tree(struct run *run);
+void keeper_end_child(pid_t pid, int pidfd); /* and wait: by the descriptor, and by the number if that is refused */
 void run_kill_seen(struct run *run); /* what the last look found, if that was just now */
 
 /* watch.c: state × event */

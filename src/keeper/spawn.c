@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -151,9 +150,7 @@ void run_abort(struct run *run, int errnum)
 {
 	err_set(&run->err, ERR_IO, errnum, "keeper", "cannot watch the run");
 	err_hint(&run->err, 0, "/proc/sys/fs/epoll/max_user_watches limits what all programs of a user watch together");
-	kill(run->reaper, SIGKILL);
-	while (waitpid(run->reaper, NULL, 0) < 0 && errno == EINTR)
-		;
+	keeper_end_child(run->reaper, run->pidfd);
 	run->reaper = 0;
 	keeper_kill_strays(run->keeper);
 	run->ended_us = clock_now_us();
