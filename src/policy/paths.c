@@ -103,8 +103,24 @@ static int take(const char *path, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+static int cannot_look(const char *path, int errnum, struct err *e)
+{
+	err_set(e, ERR_IO, errnum, "policy", "cannot look at %s", path);
+	return err_hint(e, -errnum,
+			"a run without it would be another than was asked for: try again, or name the paths instead of @system");
+}
+
+/* A row was not found: is it not there, or closed to us and so to the run, or did the look go wrong? */
+static int check_is_missing(const char *path, struct err *e)
+{
+	struct stat st;
+	if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP))
+		return 0;
+	return cannot_look(path, EIO, e);
+}
+
 /* What is not there is left out. */
-static int add_system(struct strv *to, struct real_place *place)
+static int add_system(struct strv *to, struct real_place *place, struct err *e)
 {
 	char space[PATH_MAX];
 	for (size_t i = 0; i < COUNT_OF(system_paths); i++) {
@@ -118,14 +134,16 @@ static int add_system(struct strv *to, struct real_place *place)
 				     : path_resolve_below(path, "/", place->seen, &resolved, &missing);
 		if (result == -ENOMEM)
 			return result;
-		if (result == 0 && !missing)
+		if (result < 0 || missing)
+			TRY(check_is_missing(path, e));
+		else
 			TRY(strv_add_take(to, TAKE(resolved)));
 	}
 	return 0;
 }
 
 /* What is not there stays: it may be made later. */
-static int add_credentials(struct strv *to, struct real_place *place)
+static int add_credentials(struct strv *to, struct real_place *place, struct err *e)
 {
 	for (size_t i = 0; i < secret_count(); i++) {
 		const struct secret_row *row = secret_row(i);
@@ -135,10 +153,11 @@ static int add_credentials(struct strv *to, struct real_place *place)
 		    (home && !place->home))
 			continue;
 		int result = path_resolve_below(row->pattern, home ? place->home : "/", place->seen, &resolved, NULL);
-		if (result == -ENOMEM)
-			return result;
-		if (result == 0)
-			TRY(strv_add_take(to, resolved));
+		if (result == -ELOOP) /* leads nowhere, for the run as for us */
+			continue;
+		if (result < 0)
+			return result == -ENOMEM ? result : cannot_look(row->pattern, -result, e);
+		TRY(strv_add_take(to, resolved));
 	}
 	return 0;
 }
@@ -158,9 +177,9 @@ static int add_entry(struct strv *to, enum policy_field field, const char *entry
 		return hint ? err_hint(e, -EINVAL, "%s", hint) : -EINVAL;
 	}
 	if (strcmp(entry, "@system") == 0)
-		return add_system(to, from->place);
+		return add_system(to, from->place, e);
 	if (strcmp(entry, "@credentials") == 0)
-		return add_credentials(to, from->place);
+		return add_credentials(to, from->place, e);
 	if (is_home(entry) && !from->place->home)
 		return homeless(field, entry, e);
 	char *path;

@@ -125,11 +125,17 @@ static int choose_built_in(const struct strv *profiles, const char **ret, struct
 
 /* ---- the project's file ---- */
 
-static bool exists_in(const char *directory, const char *name)
+/* 1, 0 or -errno: a file that could not be looked for might have narrowed the run. A closed directory above is no project of ours.
+ */
+static int exists_in(const char *directory, const char *name)
 {
 	autoclean(free_done) char *path = str_format("%s/%s", directory, name);
 	struct stat st;
-	return path && lstat(path, &st) == 0;
+	if (!path)
+		return -ENOMEM;
+	if (lstat(path, &st) == 0)
+		return 1;
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
 }
 
 static void to_parent(char *directory)
@@ -145,7 +151,8 @@ static int find_root(const char *start, const char *home, char **ret)
 	autoclean(free_done) char *directory = strdup(start);
 	if (!directory)
 		return -ENOMEM;
-	while (!exists_in(directory, ".git")) {
+	for (int found; (found = exists_in(directory, ".git")) <= 0;) {
+		TRY(found);
 		to_parent(directory);
 		if (strcmp(directory, "/") == 0 || str_equal(directory, home)) {
 			*ret = strdup(start);
@@ -209,8 +216,11 @@ static int meet_projects(struct policy *p, const char *start, struct real_place 
 	int result = path_resolve_below(start, place->cwd, place->seen, &directory, NULL);
 	if (result < 0)
 		return err_set(e, ERR_USAGE, -result, "policy", "cannot resolve the directory %s", start);
-	if (find_root(directory, place->home, &root) < 0)
+	result = find_root(directory, place->home, &root);
+	if (result == -ENOMEM)
 		return err_nomem(e);
+	if (result < 0)
+		return err_set(e, ERR_IO, -result, "policy", "cannot look for a project's file from %s upwards", directory);
 	for (;;) {
 		TRY(meet_project(p, directory, place, notes, e));
 		if (strcmp(directory, root) == 0)

@@ -7,14 +7,16 @@ from kit import *
 ACCOUNT = os.path.join(os.environ["WORK"], "..", "account")
 SECRET = os.path.join(os.environ["WORK"], "..", "secret")
 KINDS = sorted(set(re.findall(r"^CALL\((\w+)", open(os.path.join(os.path.dirname(__file__), "calls.def")).read(), re.M)))
-# A failed look may close /proc, which is no hole. Jailed in every way, or it says so: files, writing, the network, new privileges, the filter, processes, output of its own.
+# Jailed in every way, and with all that it was promised, or it says so: files, writing, new privileges, the filter, descriptors, the environment; /proc and /etc.
 PROBE = f"""
 cat {SECRET} 2>/dev/null && echo HOLE secret
 (: 2>/dev/null >/usr/hole) && echo HOLE write
-! cat /proc/self/status >/dev/null 2>&1 || grep -q 'NoNewPrivs:.1' /proc/self/status || echo HOLE privileges
-! cat /proc/self/status >/dev/null 2>&1 || grep -q 'Seccomp:.2' /proc/self/status || echo HOLE filter
-! cat /proc/self/status >/dev/null 2>&1 || grep -q 'CapEff:.0000000000000000' /proc/self/status || echo HOLE capabilities
+grep -q 'NoNewPrivs:.1' /proc/self/status || echo HOLE privileges
+grep -q 'Seccomp:.2' /proc/self/status || echo HOLE filter
+grep -q 'CapEff:.0000000000000000' /proc/self/status || echo HOLE capabilities
 [ "$(ulimit -n)" = 100 ] || echo HOLE descriptors
+cat /etc/passwd >/dev/null || echo HOLE less to read
+ls /sys/devices/system/cpu >/dev/null || echo HOLE less to read
 [ -z "$OUTSIDE" ] || echo HOLE environment
 echo jailed
 """

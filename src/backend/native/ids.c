@@ -59,21 +59,24 @@ int native_choose_ids(struct native *n)
 }
 
 /* Does the run's user have this permission bit? Its only group is its gid. The path is resolved, so it is no link. */
-static bool has_bit(const struct native *n, const char *path, unsigned bit)
+static bool has_bit(struct native *n, const char *path, unsigned bit)
 {
 	struct path_look look;
-	if (path_look(n->job->seen, path, &look) < 0)
+	int looked = path_look(n->job->seen, path, &look);
+	if (looked < 0) {
+		n->look_error = looked;
 		return false;
+	}
 	unsigned shift = n->uid == look.uid ? 6 : n->gid == look.gid ? 3 : 0;
 	return look.mode >> shift & bit;
 }
 
-bool native_can_enter(const struct native *n, const char *directory)
+bool native_can_enter(struct native *n, const char *directory)
 {
 	return !n->change_ids || has_bit(n, directory, 1);
 }
 
-bool native_can_write(const struct native *n, const char *path)
+bool native_can_write(struct native *n, const char *path)
 {
 	return !n->change_ids || has_bit(n, path, 2);
 }

@@ -62,6 +62,8 @@ static int hold(struct native *n, struct native_held h)
 static int bring_into_reach(struct native *n, const char *path, bool writable, struct native_held *ret)
 {
 	*ret = (struct native_held){ .path = path, .cover = barrier(n, path), .map = writable && !native_can_write(n, path) };
+	if (n->look_error) /* a cover that is not needed would hide what was granted */
+		return err_set(n->e, ERR_IO, -n->look_error, "paths", "cannot look at %s and the way to it", path);
 	if (!ret->cover && !ret->map)
 		return 0;
 	if (!n->namespaces || (ret->map && !n->job->facts->idmapped_mounts)) {

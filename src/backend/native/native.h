@@ -40,6 +40,7 @@ struct native {
 	struct path_set writable; /* those of them that are for writing */
 	const char *last_path;    /* the path that barrier() was asked about last, and what it said */
 	const char *last_barrier;
+	int look_error; /* -errno of the last directory on the way that could not be looked at */
 	struct native_held held[NATIVE_MOST_HELD];
 	size_t held_count;
 };
@@ -50,8 +51,8 @@ int native_process_compile(const struct backend_job *job, struct plan *ret, stru
 /* ids.c: who the run is */
 int native_choose_ids(struct native *n);
 /* Can the run's user pass through, or write, this directory as the file system stands? */
-bool native_can_enter(const struct native *n, const char *directory);
-bool native_can_write(const struct native *n, const char *path);
+bool native_can_enter(struct native *n, const char *directory);
+bool native_can_write(struct native *n, const char *path);
 int native_claim_ids(struct native *n);
 
 /* mounts.c: what must be mounted so that grants and denials hold */

@@ -23,10 +23,12 @@ bool native_is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* What is closed to us is closed to the run; what cannot be looked at for another reason is taken to be there: it is about
+ * denied paths, and the keeper refuses a run that it cannot close them to. */
 bool native_exists(const char *path)
 {
 	struct stat st;
-	return lstat(path, &st) == 0;
+	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR && errno != EACCES);
 }
 
 /* The same two for paths of the policy, which were looked at when it was resolved, and are no links. */
