@@ -42,5 +42,5 @@ struct backend_held {
 /* Correct what the plan claims by what really held. */
 int backend_amend(struct plan *plan, const struct backend_held *held);
 
-/* What runs at process level will want ready on such a host; false: nothing. */
-bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret);
+/* What runs of this level will want ready on such a host; false: nothing. */
+bool backend_spare(const struct kernel_facts *facts, enum policy_level level, struct plan_spare *ret);

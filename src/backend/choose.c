@@ -7,26 +7,33 @@
 
 struct backend {
 	const char *name;
-	enum policy_level level;
+	enum policy_level level; /* that is asked for */
+	enum policy_level gives;
 	int (*compile)(const struct backend_job *job, struct plan *ret, struct err *e);
+	bool (*spare)(const struct kernel_facts *facts, struct plan_spare *ret);
 	const char *refusal; /* why there is no compile here */
 	const char *hint;
 };
 
-/* The best that a level has comes first. */
+/* The best that a level has comes first; the next one is tried where the host does not give it. */
 static const struct backend backends[] = {
-	{ "native", LEVEL_PROCESS, native_process_compile, NULL, NULL },
-	{ "none", LEVEL_NONE, NULL, "running without a sandbox needs a person's recorded consent, which this version cannot take",
+	{ "native", LEVEL_PROCESS, LEVEL_PROCESS, native_process_compile, native_process_spare, NULL, NULL },
+	{ "native", LEVEL_AUTO, LEVEL_CONTAINER, native_container_compile, native_container_spare, NULL, NULL },
+	{ "native", LEVEL_AUTO, LEVEL_PROCESS, native_process_compile, native_process_spare, NULL, NULL },
+	{ "native", LEVEL_CONTAINER, LEVEL_CONTAINER, native_container_compile, native_container_spare, NULL, NULL },
+	{ "none", LEVEL_NONE, LEVEL_NONE, NULL, NULL,
+	  "running without a sandbox needs a person's recorded consent, which this version cannot take",
 	  "use --isolation process, and grant what the command needs with --read, --write and --allow-network" },
-	{ "native", LEVEL_CONTAINER, NULL, "this version has no container level",
-	  "use --isolation process: Landlock and seccomp, without a private root" },
-	{ "vm", LEVEL_VM, NULL, "this version has no vm level", "use --isolation process" },
-	{ "wasm", LEVEL_WASM, NULL, "this version has no wasm level", "use --isolation process" },
+	{ "vm", LEVEL_VM, LEVEL_VM, NULL, NULL, "this version has no vm level", "use --isolation container" },
+	{ "wasm", LEVEL_WASM, LEVEL_WASM, NULL, NULL, "this version has no wasm level", "use --isolation container" },
 };
 
-bool backend_spare(const struct kernel_facts *facts, struct plan_spare *ret)
+bool backend_spare(const struct kernel_facts *facts, enum policy_level level, struct plan_spare *ret)
 {
-	return native_spare(facts, ret);
+	for (size_t i = 0; i < COUNT_OF(backends); i++)
+		if (backends[i].level == level && backends[i].spare && backends[i].spare(facts, ret))
+			return true;
+	return false;
 }
 
 int backend_amend(struct plan *plan, const struct backend_held *held)
@@ -34,9 +41,22 @@ int backend_amend(struct plan *plan, const struct backend_held *held)
 	return native_amend_limits(plan, held);
 }
 
+static int compile(const struct backend *b, const struct backend_job *job, struct plan *ret, struct err *e)
+{
+	autoclean(plan_done) struct plan plan = { 0 };
+	plan.backend = b->name;
+	plan.level = policy_level_name(b->gives);
+	TRY(b->compile(job, &plan, e));
+	TRY(plan_check(&plan, e));
+	*ret = plan;
+	plan = (struct plan){ 0 };
+	return 0;
+}
+
 int backend_compile(const struct backend_job *job, struct plan *ret, struct err *e)
 {
 	const struct backend *refused = NULL;
+	int result = -ENOTSUP;
 	for (size_t i = 0; i < COUNT_OF(backends); i++) {
 		const struct backend *b = &backends[i];
 		if (b->level != job->policy->level)
@@ -45,16 +65,16 @@ int backend_compile(const struct backend_job *job, struct plan *ret, struct err 
 			refused = b;
 			continue;
 		}
-		autoclean(plan_done) struct plan plan = { 0 };
-		plan.backend = b->name;
-		plan.level = policy_level_name(b->level);
-		TRY(b->compile(job, &plan, e));
-		TRY(plan_check(&plan, e));
-		*ret = plan;
-		plan = (struct plan){ 0 };
-		return 0;
+		if (result != -ENOTSUP)
+			break; /* what the host gives is not what was wrong */
+		*e = (struct err){ 0 };
+		result = compile(b, job, ret, e);
+		if (result >= 0)
+			return result;
 	}
+	if (!refused)
+		return result;
 	err_set(e, ERR_UNSUPPORTED, 0, "backend", "isolation level \"%s\": %s", policy_level_name(job->policy->level),
-		refused ? refused->refusal : "no backend");
-	return err_hint(e, -ENOTSUP, "%s", refused ? refused->hint : "use --isolation process");
+		refused->refusal);
+	return err_hint(e, -ENOTSUP, "%s", refused->hint);
 }

@@ -39,7 +39,6 @@ static int make_environment(const struct policy *policy, const char *id, struct 
 	TRY(strv_add(env, "PATH=" SEARCH_PATH));
 	TRY(strv_add(env, "LANG=C.UTF-8"));
 	TRY(strv_add_format(env, "SANDBOX_ID=%s", id));
-	TRY(strv_add_format(env, "SANDBOX_ISOLATION=%s", policy_level_name(policy->level)));
 	for (size_t i = 0; i < policy->pass_environment.n; i++) {
 		const char *name = policy->pass_environment.v[i], *value = getenv(name);
 		autoclean(free_done) char *pair = value ? str_format("%s=%s", name, value) : NULL;

@@ -54,7 +54,8 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 		free(TAKE(engine->user_file));
 	TRY(launcher_open(&launcher, &engine->launcher, e));
 	struct plan_spare spare;
-	if (options->prepare && backend_spare(facts_of(engine), &spare))
+	engine->last_level = LEVEL_PROCESS;
+	if (options->prepare && backend_spare(facts_of(engine), engine->last_level, &spare))
 		TRY(launcher_prepare(engine->launcher, &spare, e));
 	*ret = TAKE(engine);
 	return 0;
@@ -64,15 +65,15 @@ void engine_prepare(struct engine *engine)
 {
 	struct plan_spare spare;
 	struct err ignored = { 0 }; /* without one the next run is only slower */
-	if (backend_spare(facts_of(engine), &spare))
+	if (backend_spare(facts_of(engine), engine->last_level, &spare))
 		launcher_prepare(engine->launcher, &spare, &ignored);
 }
 
-bool engine_spare(struct plan_spare *ret)
+bool engine_spare(bool private_root, struct plan_spare *ret)
 {
 	struct kernel_facts facts;
 	kernel_probe_quick(&facts);
-	return backend_spare(&facts, ret);
+	return backend_spare(&facts, private_root ? LEVEL_CONTAINER : LEVEL_PROCESS, ret);
 }
 
 int engine_decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, struct decision *ret,
@@ -247,6 +248,7 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	TRY(decide(engine, request, facts_of(engine), run->id, &run->decision, &run->command, e));
 	if (run->decision.verdict.result != GUARD_ALLOW)
 		return refuse(&run->decision.verdict, e);
+	engine->last_level = run->decision.policy.level;
 	TRY(parse_named(request, run, e));
 	TRY(input_open(request, &run->input, e));
 	for (int i = 0; i < 2; i++)
@@ -280,6 +282,8 @@ static bool learn(struct kernel_facts *facts, const char *step)
 		{ "OWN_MOUNTS", &facts->namespaces }, { "COVER", &facts->namespaces },
 		{ "PLACE", &facts->namespaces },      { "MOUNT_SCRATCH", &facts->namespaces },
 		{ "MASK", &facts->namespaces },       { "OWN_USER_NS", &facts->namespaces },
+		{ "HOST_NAME", &facts->own_root },    { "WORLD", &facts->own_root },
+		{ "WORLD_ENTER", &facts->own_root },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (strcmp(rows[i].step, step) == 0 && *rows[i].fact) {
@@ -297,7 +301,8 @@ static bool is_refusal(const struct err *e)
 	for (size_t i = 0; i < COUNT_OF(refusals); i++)
 		if (e->errnum == refusals[i])
 			return true;
-	return e->errnum == EINVAL && strcmp(e->step, "OWN_MOUNTS") == 0; /* in a chroot: / is no mount point */
+	/* In a chroot / is no mount point; on some first file systems no other root can be entered. */
+	return e->errnum == EINVAL && (strcmp(e->step, "OWN_MOUNTS") == 0 || strcmp(e->step, "WORLD_ENTER") == 0);
 }
 
 /* A run that failed because the host gives less than was assumed is planned again with what it gives; the new plan refuses

@@ -84,8 +84,9 @@ void engine_close(struct engine **engine);
 /* A run will follow: have its reaper ready. Worth it while something else goes on. */
 void engine_prepare(struct engine *engine);
 
-/* What a reaper for a run on this host will probably be like; false: better none. For a host that prepares one itself. */
-bool engine_spare(struct plan_spare *ret);
+/* What a reaper for a run on this host will probably be like; false: better none. For a host that prepares one itself, and guesses
+ * whether the run will ask for a private root. */
+bool engine_spare(bool private_root, struct plan_spare *ret);
 
 /* ---- deciding: changes nothing on the host but cordon's own directories (own_files.c) ---- */
 struct decision {

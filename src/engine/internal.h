@@ -76,6 +76,7 @@ struct engine {
 	struct launcher *launcher;
 	struct kernel_facts facts; /* assumed, and corrected by what failed */
 	bool facts_known;
+	enum policy_level last_level; /* that a run asked for: the next one probably does, too */
 	char *admin_file, *user_file;
 	bool no_projects;
 	struct run *runs;

@@ -23,12 +23,17 @@
 #define STEP(name) static int step_##name(struct entry *in, const struct op *op)
 
 /* /proc/self/uid_map belongs to root while we are non-dumpable. */
-int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid)
+static int map_self(int proc, uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid)
 {
 	TRY(RAW(prctl, PR_SET_DUMPABLE, 1, 0, 0, 0));
-	int result = ids_map_self((uint32_t)inner_uid, (uint32_t)outer_uid, (uint32_t)inner_gid, (uint32_t)outer_gid);
+	int result = ids_map_self_in(proc, (uint32_t)inner_uid, (uint32_t)outer_uid, (uint32_t)inner_gid, (uint32_t)outer_gid);
 	TRY(RAW(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
 	return result;
+}
+
+int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid)
+{
+	return map_self(AT_FDCWD, inner_uid, outer_uid, inner_gid, outer_gid);
 }
 
 STEP(MAP_SELF)
@@ -99,7 +104,8 @@ STEP(MOUNT_PROC)
 STEP(MASK)
 {
 	(void)in;
-	return mounts_mask(op->u.MASK.path, op->u.MASK.directory != 0);
+	int result = mounts_mask(op->u.MASK.path, op->u.MASK.directory & 1);
+	return result == -ENOENT && op->u.MASK.directory & 2 ? 0 : result;
 }
 
 STEP(DROP_BOUNDING)
@@ -126,8 +132,19 @@ STEP(OWN_USER_NS)
 /* In the command, first of all. A new namespace comes with every capability in it. */
 int enter_user_ns(const struct entry *in)
 {
-	TRY(enter_map_self(in->user_ns_uid, in->user_ns_uid, in->user_ns_gid, in->user_ns_gid));
+	/* The /proc of a private root cannot be written; we have another view of it. */
+	int proc = in->world.proc < 0 ? AT_FDCWD : in->world.proc;
+	TRY(map_self(proc, in->user_ns_uid, in->user_ns_uid, in->user_ns_gid, in->user_ns_gid));
+	if (in->user_ns_bare)
+		TRY(caps_drop_bounding(caps_last()));
 	return caps_drop_sets();
+}
+
+STEP(DROP_INNER_BOUNDING)
+{
+	(void)op;
+	in->user_ns_bare = true;
+	return 0;
 }
 
 STEP(NEW_KEYRING)
@@ -330,10 +347,18 @@ static const step steps[OP_COUNT] = {
 	[OP_PLACE] = step_PLACE,
 	[OP_MOUNT_SCRATCH] = step_MOUNT_SCRATCH,
 	[OP_MOUNT_PROC] = step_MOUNT_PROC,
+	[OP_HOST_NAME] = enter_host_name,
+	[OP_WORLD] = enter_world,
+	[OP_WORLD_FILE] = enter_world_file,
+	[OP_WORLD_LINK] = enter_world_link,
+	[OP_WORLD_SCRATCH] = enter_world_scratch,
+	[OP_BIND] = enter_bind,
+	[OP_WORLD_ENTER] = enter_world_enter,
 	[OP_MASK] = step_MASK,
 	[OP_DROP_BOUNDING] = step_DROP_BOUNDING,
 	[OP_SET_IDS] = step_SET_IDS,
 	[OP_OWN_USER_NS] = step_OWN_USER_NS,
+	[OP_DROP_INNER_BOUNDING] = step_DROP_INNER_BOUNDING,
 	[OP_NEW_KEYRING] = step_NEW_KEYRING,
 	[OP_DROP_CAPS] = step_DROP_CAPS,
 	[OP_DIE_WITH_PARENT] = step_DIE_WITH_PARENT,

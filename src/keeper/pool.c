@@ -48,10 +48,25 @@ static pid_t clone_spare(struct keeper_spare *spare, const struct plan_spare *ki
 	return pid;
 }
 
+void keeper_drop_spare(struct keeper_spare *spare)
+{
+	if (spare->pid <= 0)
+		return;
+	fd_done(&spare->socket); /* it sees that, too */
+	fd_done(&spare->peer);
+	keeper_end_child(spare->pid, spare->pidfd);
+	fd_done(&spare->pidfd);
+	free(TAKE(spare->ground));
+	spare->pid = 0;
+}
+
 void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind)
 {
 	int pair[2];
-	if (spare->pid > 0 || wire_pair(pair) < 0)
+	if (spare->pid > 0 && plan_spare_fits(&spare->kind, kind))
+		return;
+	keeper_drop_spare(spare); /* of another kind: nobody would take it */
+	if (wire_pair(pair) < 0)
 		return;
 	autoclean(fd_done) int self = open_self();
 	pid_t pid = self < 0 ? -errno : clone_spare(spare, kind, pair[1], self);
@@ -64,18 +79,6 @@ void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind
 	spare->socket = pair[0];
 	spare->peer = pair[1];
 	spare->kind = *kind;
-}
-
-void keeper_drop_spare(struct keeper_spare *spare)
-{
-	if (spare->pid <= 0)
-		return;
-	fd_done(&spare->socket); /* it sees that, too */
-	fd_done(&spare->peer);
-	keeper_end_child(spare->pid, spare->pidfd);
-	fd_done(&spare->pidfd);
-	free(TAKE(spare->ground));
-	spare->pid = 0;
 }
 
 /* fds: stdin, stdout, stderr, the named ones; the status pipe goes last. */

@@ -12,6 +12,7 @@
 #include "keeper/keeper.h"
 #include "keeper/meter.h"
 #include "kernel/landlock.h"
+#include "kernel/world.h"
 #include "plan/plan.h"
 #include "plan/spare.h"
 #include "wire/frame.h"
@@ -138,9 +139,11 @@ struct entry {
 	int id_map;    /* user namespace of ID_MAP */
 	int slots[64]; /* held paths */
 	int scratch;   /* made ahead, or -1 */
+	struct world world;
 	bool own_pids;
 	bool user_ns; /* the command is cloned into one of its own, with these ids */
 	uint64_t user_ns_uid, user_ns_gid;
+	bool user_ns_bare;              /* with an empty bounding set, too */
 	bool stays;                     /* the command starts on the reaper's core */
 	cpu_set_t anywhere;             /* and then runs where the caller may */
 	const struct plan_spare *spare; /* what was done ahead, or NULL */
@@ -153,6 +156,15 @@ struct entry {
 int enter_stage(struct entry *entry, enum op_stage stage);
 int enter_user_ns(const struct entry *entry);
 int enter_own_network(struct entry *in, const struct op *op); /* enter_network.c */
+/* enter_world.c: the steps of a private root */
+int enter_host_name(struct entry *in, const struct op *op);
+int enter_world(struct entry *in, const struct op *op);
+int enter_world_file(struct entry *in, const struct op *op);
+int enter_world_link(struct entry *in, const struct op *op);
+int enter_world_scratch(struct entry *in, const struct op *op);
+int enter_bind(struct entry *in, const struct op *op);
+int enter_world_enter(struct entry *in, const struct op *op);
+
 int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid);
 
 /* start.c */

@@ -8,8 +8,10 @@
 #include <sys/prctl.h>
 
 #include "base/scope.h"
+#include "kernel/caps.h"
 #include "kernel/mounts.h"
 #include "kernel/raw.h"
+#include "kernel/world.h"
 
 /* What of the work failed; it is told when there is a plan to tell it of, so that the host can plan with less. */
 struct failure {
@@ -17,7 +19,19 @@ struct failure {
 	int errnum; /* 0: nothing failed */
 };
 
-static struct failure prepare(const struct plan_spare *kind)
+static struct failure prepare_world(const struct plan_spare *kind, struct world *ret)
+{
+	int result = RAW(sethostname, WORLD_NAME, sizeof WORLD_NAME - 1);
+	if (result < 0)
+		return (struct failure){ OP_HOST_NAME, -result };
+	result = world_make(kind->world, ret);
+	if (result < 0 || !kind->map)
+		return (struct failure){ OP_WORLD, -result };
+	result = caps_drop_bounding(caps_last());
+	return (struct failure){ OP_DROP_BOUNDING, -result };
+}
+
+static struct failure prepare(const struct plan_spare *kind, struct world *ret_world)
 {
 	int result = kind->map ? enter_map_self(kind->inner_uid, kind->outer_uid, kind->inner_gid, kind->outer_gid) : 0;
 	if (result < 0)
@@ -25,6 +39,8 @@ static struct failure prepare(const struct plan_spare *kind)
 	result = mounts_own();
 	if (result < 0)
 		return (struct failure){ OP_OWN_MOUNTS, -result };
+	if (kind->world)
+		return prepare_world(kind, ret_world);
 	result = kind->proc ? mounts_proc() : 0;
 	return (struct failure){ OP_MOUNT_PROC, -result };
 }
@@ -64,6 +80,11 @@ static int wait_for_plan(struct entry *entry)
 	return 0;
 }
 
+static int make_id_map(const struct plan_spare *kind)
+{
+	return mounts_idmap_userns((uint32_t)kind->map_uid, (uint32_t)kind->map_gid);
+}
+
 int spare_main(void *argument)
 {
 	struct ground *ground = argument;
@@ -74,10 +95,14 @@ int spare_main(void *argument)
 	RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (keep_only(ground->socket, ground->keeper) < 0)
 		return 1;
-	struct failure failure = prepare(kind);
+	struct world world = { -1, -1, -1 };
+	/* A private root comes later: below it we count as locked up, and may make no user namespace. */
+	int id_map = kind->id_map && kind->world ? make_id_map(kind) : -1;
+	struct failure failure = prepare(kind, &world);
 	/* Not every plan wants it; where it cannot be made, the step that does tells why. */
-	int scratch = failure.errnum ? -1 : mounts_scratch_make();
-	int id_map = failure.errnum || !kind->id_map ? -1 : mounts_idmap_userns((uint32_t)kind->map_uid, (uint32_t)kind->map_gid);
+	int scratch = failure.errnum || kind->world ? -1 : mounts_scratch_make();
+	if (kind->id_map && !kind->world && !failure.errnum)
+		id_map = make_id_map(kind);
 	if (wait_for_plan(entry) < 0)
 		return 1; /* the keeper is gone, or does not need us */
 	if (failure.errnum)
@@ -87,6 +112,7 @@ int spare_main(void *argument)
 	entry->keeper = 1;
 	entry->spare = kind;
 	entry->scratch = scratch;
+	entry->world = world;
 	if (ground->maps)
 		entry->id_map = id_map;
 	reaper_main(entry);

@@ -33,6 +33,7 @@ void start_entry(const struct start *start, const struct plan *plan, int status,
 	ret->plan = plan;
 	ret->status = status;
 	ret->notify = ret->listener = ret->keeper = ret->ruleset = ret->id_map = ret->scratch = ret->failed_op = -1;
+	ret->world = (struct world){ -1, -1, -1 };
 	for (size_t i = 0; i < 3 + start->named; i++) {
 		ret->fds[i] = fds[i];
 		ret->targets[i] = i < 3 ? (int)i : start->targets[i - 3];

@@ -36,26 +36,37 @@ int ids_write_map(int at, const char *path, uint32_t inner, uint32_t outer)
 	return write_file(at, path, p, (size_t)(end - p));
 }
 
-static int write_maps(uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid, uint32_t outer_gid)
+/* In the mounted /proc (AT_FDCWD), or in one that we hold. */
+static const char *file_of(int proc, const char *path)
 {
-	TRY(ids_write_map(AT_FDCWD, "/proc/self/uid_map", inner_uid, outer_uid));
+	return proc < 0 ? path : path + strlen("/proc/");
+}
+
+static int write_maps(int proc, uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid, uint32_t outer_gid)
+{
+	TRY(ids_write_map(proc, file_of(proc, "/proc/self/uid_map"), inner_uid, outer_uid));
 	/* Without it an unprivileged writer may not map groups: setgroups() could shed a group that is denied something. */
-	int result = write_file(AT_FDCWD, "/proc/self/setgroups", "deny", 4);
+	int result = write_file(proc, file_of(proc, "/proc/self/setgroups"), "deny", 4);
 	if (result < 0 && result != -ENOENT)
 		return result;
-	return ids_write_map(AT_FDCWD, "/proc/self/gid_map", inner_gid, outer_gid);
+	return ids_write_map(proc, file_of(proc, "/proc/self/gid_map"), inner_gid, outer_gid);
+}
+
+int ids_map_self_in(int proc, uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid, uint32_t outer_gid)
+{
+	int dumpable = RAW(prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
+	if (dumpable == 1)
+		return write_maps(proc, inner_uid, outer_uid, inner_gid, outer_gid);
+	TRY(RAW(prctl, PR_SET_DUMPABLE, 1, 0, 0, 0));
+	int result = write_maps(proc, inner_uid, outer_uid, inner_gid, outer_gid);
+	/* 2, "readable by root only", cannot be set again: 0 is the nearest that is no wider. */
+	TRY(RAW(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
+	return result;
 }
 
 int ids_map_self(uint32_t inner_uid, uint32_t outer_uid, uint32_t inner_gid, uint32_t outer_gid)
 {
-	int dumpable = RAW(prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
-	if (dumpable == 1)
-		return write_maps(inner_uid, outer_uid, inner_gid, outer_gid);
-	TRY(RAW(prctl, PR_SET_DUMPABLE, 1, 0, 0, 0));
-	int result = write_maps(inner_uid, outer_uid, inner_gid, outer_gid);
-	/* 2, "readable by root only", cannot be set again: 0 is the nearest that is no wider. */
-	TRY(RAW(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
-	return result;
+	return ids_map_self_in(AT_FDCWD, inner_uid, outer_uid, inner_gid, outer_gid);
 }
 
 int ids_become(uint32_t uid, uint32_t gid)

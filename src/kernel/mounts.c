@@ -8,21 +8,17 @@
 
 #include "base/scope.h"
 #include "kernel/ids.h"
+#include "kernel/mounts_kit.h"
 #include "kernel/raw.h"
 
 /* <sys/mount.h> and <linux/mount.h> cannot be had together in every C library. */
 #define OLD_MS_REC 0x4000UL
 #define OLD_MS_PRIVATE 0x40000UL
 
-#define HARMLESS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
-
 #define NULL_DEVICE 0x103 /* major 1, minor 3 */
 
-/* An odd number on purpose: it is how a cover is known again. */
-#define COVER_INODES 1021
-#define COVER_INODES_TEXT "1021"
-
-#define SCRATCH_INODES_TEXT "65536"
+#define TEXT_OF(number) #number
+#define AS_TEXT(number) TEXT_OF(number)
 
 int mounts_make_private(void)
 {
@@ -86,7 +82,7 @@ int mounts_idmap_userns(uint32_t uid, uint32_t gid)
 
 /* ---- hold and place ---- */
 
-static int set_attributes(int tree, uint64_t attributes, int userns)
+int mounts_set(int tree, uint64_t attributes, int userns)
 {
 	struct mount_attr attr = { .attr_set = attributes };
 	if (userns >= 0) {
@@ -98,7 +94,7 @@ static int set_attributes(int tree, uint64_t attributes, int userns)
 
 /* Recursive: in a user namespace a part without what is mounted on it cannot be had (it may have been hidden for a
  * reason), and elsewhere it would show what the caller does not see. */
-static int clone_tree(const char *path)
+int mounts_clone(const char *path)
 {
 	int at = raw_open_no_links(AT_FDCWD, path, O_PATH);
 	if (at < 0)
@@ -110,10 +106,10 @@ static int clone_tree(const char *path)
 
 int mounts_grab(const char *path, int userns)
 {
-	int tree = clone_tree(path);
+	int tree = mounts_clone(path);
 	if (tree < 0)
 		return tree;
-	int result = set_attributes(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, userns);
+	int result = mounts_set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, userns);
 	if (result < 0)
 		raw_close(&tree);
 	return result < 0 ? result : tree;
@@ -126,7 +122,7 @@ int mounts_seal(bool own_proc)
 	return own_proc ? RAW(mount_setattr, AT_FDCWD, "/proc", 0, &open, sizeof open) : 0;
 }
 
-static int attach(int tree, int at)
+int mounts_attach(int tree, int at)
 {
 	return RAW(move_mount, tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
@@ -134,7 +130,8 @@ static int attach(int tree, int at)
 static bool is_cover(int dir)
 {
 	struct statfs fs;
-	return RAW(fstatfs, dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_files == COVER_INODES;
+	return RAW(fstatfs, dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+	       (fs.f_files == COVER_INODES || fs.f_files == WORLD_INODES || fs.f_files == SCRATCH_INODES);
 }
 
 /* Make one name below a cover: a directory on the way, at the end what fits the tree. */
@@ -145,10 +142,10 @@ static int make_name(int dir, const char *name, bool directory)
 	return directory ? RAW(mkdirat, dir, name, 0755) : RAW(mknodat, dir, name, S_IFREG | 0444, 0);
 }
 
-/* Open `path`, name by name, making what is missing. */
-static int open_or_make(const char *path, bool directory)
+/* Open `path` below `root`, name by name, making what is missing. */
+static int open_or_make(int root, const char *path, bool directory)
 {
-	int dir = RAW(openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int dir = RAW(openat, root, root < 0 ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (path += strspn(path, "/"); dir >= 0 && *path;) {
 		char name[256];
 		size_t length = strcspn(path, "/");
@@ -171,23 +168,28 @@ static int open_or_make(const char *path, bool directory)
 
 int mounts_place(int tree, const char *path)
 {
+	return mounts_place_below(AT_FDCWD, tree, path);
+}
+
+int mounts_place_below(int root, int tree, const char *path)
+{
 	struct stat st;
-	TRY(RAW(newfstatat, tree, "", &st, AT_EMPTY_PATH));
-	int at = open_or_make(path, S_ISDIR(st.st_mode));
+	const char *relative = root < 0 || !path[1] ? path : path + 1;
+	int at = raw_open_no_links(root, relative, O_PATH);
+	if (at == -ENOENT) {
+		TRY(RAW(newfstatat, tree, "", &st, AT_EMPTY_PATH));
+		at = open_or_make(root, path, S_ISDIR(st.st_mode));
+	}
 	if (at < 0)
 		return at;
-	int result = attach(tree, at);
+	int result = mounts_attach(tree, at);
 	raw_close(&at);
 	return result;
 }
 
 /* ---- new file systems ---- */
 
-struct option {
-	const char *key, *value;
-};
-
-static int new_mount(const char *type, const struct option *options, uint64_t attributes)
+int mounts_new(const char *type, const struct mount_option *options, uint64_t attributes)
 {
 	int fs = RAW(fsopen, type, FSOPEN_CLOEXEC);
 	if (fs < 0)
@@ -203,13 +205,13 @@ static int new_mount(const char *type, const struct option *options, uint64_t at
 	return result;
 }
 
-static int mount_over(const char *type, const struct option *options, uint64_t attributes, const char *path)
+static int mount_over(const char *type, const struct mount_option *options, uint64_t attributes, const char *path)
 {
 	int at = raw_open_no_links(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (at < 0)
 		return at;
-	int tree = new_mount(type, options, attributes);
-	int result = tree < 0 ? tree : attach(tree, at);
+	int tree = mounts_new(type, options, attributes);
+	int result = tree < 0 ? tree : mounts_attach(tree, at);
 	raw_close(&tree);
 	raw_close(&at);
 	return result;
@@ -217,7 +219,9 @@ static int mount_over(const char *type, const struct option *options, uint64_t a
 
 int mounts_cover(const char *path)
 {
-	static const struct option small[] = { { "mode", "0755" }, { "size", "64k" }, { "nr_inodes", COVER_INODES_TEXT }, { 0 } };
+	static const struct mount_option small[] = {
+		{ "mode", "0755" }, { "size", "64k" }, { "nr_inodes", AS_TEXT(COVER_INODES) }, { 0 }
+	};
 	return mount_over("tmpfs", small, HARMLESS, path);
 }
 
@@ -226,10 +230,10 @@ static const char *const scratch_inner[] = { "home", "tmp" };
 int mounts_scratch_make(void)
 {
 	/* Directories take no blocks: as small as can be until it is told how much. */
-	static const struct option options[] = {
-		{ "mode", "1777" }, { "size", "4k" }, { "nr_inodes", SCRATCH_INODES_TEXT }, { 0 }
+	static const struct mount_option options[] = {
+		{ "mode", "1777" }, { "size", "4k" }, { "nr_inodes", AS_TEXT(SCRATCH_INODES) }, { 0 }
 	};
-	int tree = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int tree = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	for (size_t i = 0; i < COUNT_OF(scratch_inner) && tree >= 0; i++) {
 		int made = RAW(mkdirat, tree, scratch_inner[i], 0700);
 		if (made < 0) {
@@ -240,7 +244,7 @@ int mounts_scratch_make(void)
 	return tree;
 }
 
-static int set_size(int tree, uint64_t bytes)
+int mounts_resize(int tree, uint64_t bytes)
 {
 	char size[24];
 	size[write_number(size, bytes)] = '\0';
@@ -256,33 +260,33 @@ static int set_size(int tree, uint64_t bytes)
 
 int mounts_scratch(int tree, const char *path, uint64_t bytes, uint32_t uid, uint32_t gid)
 {
-	int result = set_size(tree, bytes);
+	int result = mounts_resize(tree, bytes);
 	bool give = (uint32_t)RAW0(geteuid) != uid;
 	for (size_t i = 0; give && i < COUNT_OF(scratch_inner) && result == 0; i++)
 		result = RAW(fchownat, tree, scratch_inner[i], uid, gid, AT_SYMLINK_NOFOLLOW);
 	int at = result < 0 ? -1 : raw_open_no_links(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (result == 0)
-		result = at < 0 ? at : attach(tree, at);
+		result = at < 0 ? at : mounts_attach(tree, at);
 	raw_close(&at);
 	return result;
 }
 
 int mounts_proc(void)
 {
-	static const struct option none[] = { { 0 } };
+	static const struct mount_option none[] = { { 0 } };
 	return mount_over("proc", none, HARMLESS, "/proc");
 }
 
 static int mask_directory(const char *path)
 {
-	static const struct option empty[] = { { "mode", "0000" }, { "size", "4k" }, { "nr_inodes", "1" }, { 0 } };
+	static const struct mount_option empty[] = { { "mode", "0000" }, { "size", "4k" }, { "nr_inodes", "1" }, { 0 } };
 	return mount_over("tmpfs", empty, HARMLESS | MOUNT_ATTR_RDONLY, path);
 }
 
 /* A device on a mount that allows none cannot be opened by anyone; permissions would not stop root. */
 static int mask_file(const char *path)
 {
-	int tree = clone_tree("/dev/null");
+	int tree = mounts_clone("/dev/null");
 	if (tree < 0)
 		return tree;
 	struct stat st;
@@ -291,11 +295,11 @@ static int mask_file(const char *path)
 	if (result == 0 && (!S_ISCHR(st.st_mode) || st.st_rdev != NULL_DEVICE))
 		result = -ENODEV;
 	if (result == 0)
-		result = set_attributes(tree, HARMLESS | MOUNT_ATTR_RDONLY, -1);
+		result = mounts_set(tree, HARMLESS | MOUNT_ATTR_RDONLY, -1);
 	if (result == 0)
 		result = at = raw_open_no_links(AT_FDCWD, path, O_PATH);
 	if (result >= 0)
-		result = attach(tree, at);
+		result = mounts_attach(tree, at);
 	raw_close(&at);
 	raw_close(&tree);
 	return result;

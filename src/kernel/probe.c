@@ -183,6 +183,7 @@ void kernel_probe_quick(struct kernel_facts *ret)
 		.seccomp = seccomp_available(),
 		.namespaces = true,
 		.own_proc = true,
+		.own_root = true,
 	};
 	facts.idmapped_mounts = facts.privileged;
 	*ret = facts;

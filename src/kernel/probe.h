@@ -15,6 +15,7 @@ struct kernel_facts {
 	bool seccomp;         /* filters can be installed */
 	bool namespaces;      /* user (when not privileged), pid and mount namespaces can be had together */
 	bool own_proc;        /* a fresh /proc can be mounted in them */
+	bool own_root;        /* and a private root be made and entered */
 	bool idmapped_mounts; /* mounts that show files as another user's */
 	struct cgroup_versions groups; /* quick: unknown, hence none; a run tells what it got */
 };

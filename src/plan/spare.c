@@ -13,6 +13,8 @@ bool plan_spare_of(const struct plan *p, struct plan_spare *ret)
 			s.namespaces = op->u.NAMESPACES.flags;
 		if (op->kind == OP_MOUNT_PROC)
 			s.proc = 1;
+		if (op->kind == OP_WORLD)
+			s.world = op->u.WORLD.parts;
 		if (op->kind == OP_ID_MAP) {
 			s.id_map = 1;
 			s.map_uid = op->u.ID_MAP.uid;
@@ -42,21 +44,36 @@ bool plan_spare_maps(const struct plan_spare *made, const struct plan_spare *wan
 
 bool plan_spare_does(const struct plan_spare *s, enum op_kind kind)
 {
-	return kind == OP_OWN_MOUNTS || (kind == OP_MAP_SELF && s->map) || (kind == OP_MOUNT_PROC && s->proc);
+	switch (kind) {
+	case OP_OWN_MOUNTS:
+		return true;
+	case OP_MAP_SELF:
+		return s->map;
+	case OP_MOUNT_PROC:
+		return s->proc;
+	case OP_HOST_NAME:
+	case OP_WORLD:
+		return s->world;
+	case OP_DROP_BOUNDING: /* in a user namespace of its own nothing but a plan with this step follows */
+		return s->world && s->map;
+	default:
+		return false;
+	}
 }
 
 void plan_spare_put(struct wire_writer *w, const struct plan_spare *s)
 {
-	const uint64_t numbers[] = { s->namespaces, s->map,  s->inner_uid, s->outer_uid, s->inner_gid,
-				     s->outer_gid,  s->proc, s->id_map,    s->map_uid,   s->map_gid };
+	const uint64_t numbers[] = { s->namespaces, s->map,   s->inner_uid, s->outer_uid, s->inner_gid, s->outer_gid,
+				     s->proc,       s->world, s->id_map,    s->map_uid,   s->map_gid };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		wire_put_u64(w, numbers[i]);
 }
 
 void plan_spare_get(struct wire_reader *r, struct plan_spare *ret)
 {
-	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,  &ret->inner_uid, &ret->outer_uid, &ret->inner_gid,
-				      &ret->outer_gid,  &ret->proc, &ret->id_map,    &ret->map_uid,   &ret->map_gid };
+	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,       &ret->inner_uid, &ret->outer_uid,
+				      &ret->inner_gid,  &ret->outer_gid, &ret->proc,      &ret->world,
+				      &ret->id_map,     &ret->map_uid,   &ret->map_gid };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		*numbers[i] = wire_get_u64(r);
 }

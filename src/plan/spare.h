@@ -12,7 +12,8 @@ struct plan_spare {
 	uint64_t namespaces; /* flags of clone */
 	uint64_t map;        /* MAP_SELF, with the four ids */
 	uint64_t inner_uid, outer_uid, inner_gid, outer_gid;
-	uint64_t proc; /* MOUNT_PROC */
+	uint64_t proc;  /* MOUNT_PROC */
+	uint64_t world; /* HOST_NAME and WORLD with these parts; 0: neither */
 	/* A guess: a plan that wants it finds it, every other plan does without. */
 	uint64_t id_map; /* ID_MAP, with the two ids */
 	uint64_t map_uid, map_gid;

@@ -42,8 +42,8 @@ const char *const policy_sections[] = { "resourceLimits", "security" };
 const size_t policy_section_count = COUNT_OF(policy_sections);
 
 static const char *const level_names[LEVEL_COUNT] = {
-	[LEVEL_NONE] = "none", [LEVEL_PROCESS] = "process", [LEVEL_CONTAINER] = "container",
-	[LEVEL_VM] = "vm",     [LEVEL_WASM] = "wasm",
+	[LEVEL_NONE] = "none",           [LEVEL_PROCESS] = "process", [LEVEL_AUTO] = "auto",
+	[LEVEL_CONTAINER] = "container", [LEVEL_VM] = "vm",           [LEVEL_WASM] = "wasm",
 };
 
 const char *policy_level_name(enum policy_level level)
@@ -62,7 +62,7 @@ int policy_level_parse(const char *text, enum policy_level *ret, struct err *e)
 	const char *nearest = str_nearest(text, level_names, LEVEL_COUNT);
 	if (nearest)
 		return err_hint(e, -EINVAL, "did you mean \"%s\"?", nearest);
-	return err_hint(e, -EINVAL, "the levels are none, process, container, vm and wasm");
+	return err_hint(e, -EINVAL, "the levels are none, process, auto, container, vm and wasm");
 }
 
 const char *policy_field_name(enum policy_field field)

@@ -112,6 +112,7 @@ struct real_place {
 	char *cwd;
 	char *home; /* NULL: not known */
 	struct path_memo *seen;
+	enum policy_level level; /* what "@system" stands for depends on it */
 };
 int real_place_of(const struct policy_place *place, struct path_memo *seen, struct real_place *ret, struct err *e);
 void real_place_done(struct real_place *place);

@@ -11,29 +11,31 @@
 #include "base/scope.h"
 #include "policy/secrets.h"
 
+/* A row of "@system": for which levels it is meant, and what is known of it without looking. */
 struct place_row {
 	const char *path;
 	enum { PLAIN, LINK_OR_NOTHING, TAKEN_FOR_GRANTED } hint;
+	enum policy_level from, to;
 };
 
 static const struct place_row system_paths[] = {
-#define SYSTEM(path, why) { path, PLAIN },
-#define HINTED(path, why) { path, LINK_OR_NOTHING },
-#define DEVICE(path, why) { path, TAKEN_FOR_GRANTED },
-#include "policy/system.def"
-#undef SYSTEM
-#undef HINTED
-#undef DEVICE
+#define SYSTEM(path, why) { path, PLAIN, LEVEL_NONE, LEVEL_COUNT },
+#define HINTED(path, why) { path, LINK_OR_NOTHING, LEVEL_NONE, LEVEL_COUNT },
+#define WHOLE(path, why) { path, PLAIN, LEVEL_NONE, LEVEL_PROCESS },
+#define PART(path, why) { path, PLAIN, LEVEL_AUTO, LEVEL_AUTO }, /* a private root has them without being asked */
+#define HOST(path, why) { path, PLAIN, LEVEL_NONE, LEVEL_AUTO },
+#define DEVICE(path, why) { path, TAKEN_FOR_GRANTED, LEVEL_NONE, LEVEL_COUNT },
+#include "base/system.def"
 };
 
 static const char *const system_devices[] = {
 #define SYSTEM(path, why)
 #define HINTED(path, why)
+#define WHOLE(path, why)
+#define PART(path, why)
+#define HOST(path, why)
 #define DEVICE(path, why) path,
-#include "policy/system.def"
-#undef SYSTEM
-#undef HINTED
-#undef DEVICE
+#include "base/system.def"
 };
 
 const char *const *policy_system_devices(size_t *ret_count)
@@ -127,6 +129,8 @@ static int add_system(struct strv *to, struct real_place *place, struct err *e)
 		autoclean(free_done) char *resolved = NULL;
 		const char *path = system_paths[i].path;
 		bool missing = false;
+		if (place->level < system_paths[i].from || place->level > system_paths[i].to)
+			continue;
 		if (system_paths[i].hint == LINK_OR_NOTHING && !take_hint(&path, space, to))
 			continue;
 		int result = system_paths[i].hint == TAKEN_FOR_GRANTED
@@ -273,6 +277,7 @@ int policy_resolve_paths(struct policy *p, const struct policy_place *place, str
 	autoclean(path_memo_done) struct path_memo seen = { 0 };
 	autoclean(real_place_done) struct real_place real = { 0 };
 	TRY(real_place_of(place, &seen, &real, e));
+	real.level = p->level;
 	TRY(policy_resolve_directory(p, &real, e));
 	return policy_resolve_lists(p, p->working_directory, &real, e);
 }

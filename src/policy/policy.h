@@ -23,8 +23,8 @@
 #include "base/path.h"
 #include "base/vec.h"
 
-/* From widest to narrowest. */
-enum policy_level { LEVEL_NONE, LEVEL_PROCESS, LEVEL_CONTAINER, LEVEL_VM, LEVEL_WASM, LEVEL_COUNT };
+/* From widest to narrowest. AUTO is container level where the host gives it, and process level elsewhere: never less than that. */
+enum policy_level { LEVEL_NONE, LEVEL_PROCESS, LEVEL_AUTO, LEVEL_CONTAINER, LEVEL_VM, LEVEL_WASM, LEVEL_COUNT };
 
 enum policy_limit {
 #define LIMIT(name, json, unit, least, most, flag, text) LIMIT_##name,

@@ -286,6 +286,7 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	bool placed = policy_has(&stated, FIELD_CWD);
 	/* Only under a ceiling does it matter later who stated what. */
 	TRY(ceiled ? policy_overlay(&p, &stated, e) : lattice_overlay_take(&p, &stated, e));
+	place.level = ceiled && policy_has(&ceiling, FIELD_LEVEL) && ceiling.level > p.level ? ceiling.level : p.level;
 	TRY(policy_resolve_directory(&p, &place, e));
 	TRY(policy_resolve_lists(&p, p.working_directory, &place, e));
 	if (ceiled) {

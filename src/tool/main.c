@@ -17,10 +17,23 @@
 /* Of the program, since the keeper's opener has no other way to it. */
 static struct keeper_spare spare;
 
-static void make_spare(void)
+/* A guess, before options are read: a wrong one costs a little time. */
+static bool wants_private_root(char *const *argv)
+{
+	static const char *const words[] = { "container", "auto", "strict" };
+	for (; *argv && strcmp(*argv, "--") != 0; argv++)
+		for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+			size_t length = strlen(*argv), word = strlen(words[i]);
+			if (length >= word && strcmp(*argv + length - word, words[i]) == 0)
+				return true;
+		}
+	return false;
+}
+
+static void make_spare(char *const *argv)
 {
 	struct plan_spare kind;
-	if (engine_spare(&kind))
+	if (engine_spare(wants_private_root(argv), &kind))
 		keeper_make_spare(&spare, &kind);
 	/* A caller who closed some of 0, 1 and 2 gets them filled before anything else is opened. */
 	if (spare.pid > 0 && (spare.socket <= STDERR_FILENO || spare.pidfd <= STDERR_FILENO))
@@ -107,7 +120,7 @@ static bool move_away(char ***argv)
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0 && move_away(&argv))
-		make_spare();
+		make_spare(argv + 2);
 	const struct keeper_inside inside = {
 		open_with_spare, keeper_tell, keeper_fd, keeper_wait_ms, keeper_step, keeper_close, .has_spare = spare.pid > 0
 	};

@@ -101,6 +101,21 @@ else
 	closes MAP_SELF -- sh -c 'rm -f made; echo x >made && echo works'
 fi
 
+# ---- a root of its own ----
+inside=(--isolation container)
+bite HOST_NAME '^sandbox$' "^$(uname -n)\$" "${inside[@]}" -- uname -n
+closes WORLD_ENTER "${inside[@]}" -- echo works
+closes WORLD "${inside[@]}" -- echo works
+closes BIND "${inside[@]}" -- echo works
+closes WORLD_FILE "${inside[@]}" -- sh -c '[ "$(id -un)" = sandbox ] && echo works'
+closes WORLD_SCRATCH "${inside[@]}" -- sh -c 'head -c 100000 /dev/zero >/tmp/x && echo works'
+seen+='WORLD_LINK ' # gives: a name that leads to what is there
+if is_root; then
+	bite DROP_INNER_BOUNDING '^CapBnd:	0+$' '^CapBnd:	0*[1-9a-f]' "${inside[@]}" -- grep CapBnd: /proc/self/status
+elif [ "$(sed -n 's/^CapBnd:	//p' /proc/self/status)" != 0 ]; then
+	bite DROP_BOUNDING '^CapBnd:	0+$' '^CapBnd:	0*[1-9a-f]' "${inside[@]}" -- grep CapBnd: /proc/self/status
+fi
+
 # ---- what it has of its caller ----
 exec 9<"$outside/s"
 bite DESCRIPTORS '^refused$' '^secret$' -- sh -c 'cat <&9 2>/dev/null || echo refused' 2>/dev/null
@@ -194,8 +209,8 @@ about 'every step of the plan'
 for step in $(sed -n 's/^OP(\([A-Z_]*\), \(REAPER\|COMMAND\).*/\1/p' "$TOP/src/plan/op.def"); do
 	case "$step $(id -u)" in
 	EXEC\ * | DROP_BOUNDING\ * | MAP_SELF\ 0) continue ;;
-	SET_IDS\ 0 | OWN_USER_NS\ 0 | ID_MAP\ 0 | COVER\ 0) ;;
-	SET_IDS\ * | OWN_USER_NS\ * | ID_MAP\ * | COVER\ *) continue ;; # root's plans only
+	SET_IDS\ 0 | OWN_USER_NS\ 0 | ID_MAP\ 0 | COVER\ 0 | DROP_INNER_BOUNDING\ 0) ;;
+	SET_IDS\ * | OWN_USER_NS\ * | ID_MAP\ * | COVER\ * | DROP_INNER_BOUNDING\ *) continue ;; # root's plans only
 	esac
 	if [[ $seen == *" $step"[\ :]* ]]; then ok "$step has a row here"; else not_ok "$step has a row here"; fi
 done

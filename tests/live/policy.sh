@@ -165,7 +165,8 @@ can no --profile strict --isolation process -- touch new
 can yes --profile strict --isolation process -- ls .
 run "$CORDON" run --profile strict --isolation process -- id -u
 expect_equal 'uid' 65534 "$(cat "$OUT")"
-can no --profile strict -- true # it asks for a container
+can no --profile strict -- touch new
+can yes --profile strict -- ls .
 rm -rf "$place"
 
 # ---- those that only tell ----

@@ -87,9 +87,11 @@ int native_claim_ids(struct native *n)
 	const char *who =
 		plan_text(n->plan, "uid %u, gid %u%s", n->inner_uid, n->inner_gid, n->change_ids ? ", no other groups" : "");
 	TRY(native_claim(n, FIELD_NON_ROOT, p->run_as_non_root ? "true" : "false", who, STRENGTH_KERNEL));
-	TRY(native_claim(n, FIELD_DROP_CAPABILITIES, p->drop_capabilities ? "true" : "false",
-			 "permitted, effective, inheritable and ambient sets emptied; no_new_privs keeps them so",
-			 STRENGTH_KERNEL));
+	TRY(native_claim(
+		n, FIELD_DROP_CAPABILITIES, p->drop_capabilities ? "true" : "false",
+		n->world ? "permitted, effective, inheritable, ambient and bounding sets emptied; no_new_privs keeps them so"
+			 : "permitted, effective, inheritable and ambient sets emptied; no_new_privs keeps them so",
+		STRENGTH_KERNEL));
 	return native_claim(n, FIELD_NO_NEW_PRIVILEGES, p->no_new_privileges ? "true" : "false", "prctl(PR_SET_NO_NEW_PRIVS)",
 			    STRENGTH_KERNEL);
 }

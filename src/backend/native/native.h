@@ -28,6 +28,7 @@ struct native {
 	uint32_t inner_uid, inner_gid; /* and seen from inside */
 	bool change_ids;               /* we are root and become somebody else */
 	bool namespaces;               /* pid and mount namespaces of its own */
+	bool world;                    /* a root of its own: container level */
 	bool list_root;                /* "/" was granted piece by piece; it may still be listed */
 	bool own_count;                /* a user namespace of its own, hence a process count of its own */
 	const char *scratch;           /* where home and tmp are: a mount, or a private directory */
@@ -45,8 +46,22 @@ struct native {
 	size_t held_count;
 };
 
-bool native_spare(const struct kernel_facts *facts, struct plan_spare *ret);
+bool native_process_spare(const struct kernel_facts *facts, struct plan_spare *ret);
+bool native_container_spare(const struct kernel_facts *facts, struct plan_spare *ret);
+void native_spare_ids(const struct kernel_facts *facts, struct plan_spare *ret);
 int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e);
+int native_container_compile(const struct backend_job *job, struct plan *ret, struct err *e);
+void native_done(struct native *n);
+
+/* process.c: what both levels have */
+int native_refuse_kernel(const struct native *n);                            /* what no level can do without */
+int native_add_command(struct native *n, const char *home, const char *tmp); /* argv and environment */
+int native_add_start(struct native *n);                                      /* the ops from the session on */
+
+/* world.c: what the private root of the container level shows */
+int native_add_world(struct native *n);
+int native_add_world_landlock(struct native *n);
+int native_claim_world(struct native *n);
 
 /* ids.c: who the run is */
 int native_choose_ids(struct native *n);
@@ -66,6 +81,7 @@ bool native_exists(const char *path);
 int native_choose_grants(struct native *n);
 int native_add_landlock(struct native *n);
 int native_claim_paths(struct native *n);
+const char *native_list_text(struct native *n, const struct strv *paths); /* for claims */
 
 /* scratch.c: where HOME and TMPDIR are */
 int native_choose_scratch(struct native *n);

@@ -136,7 +136,7 @@ static int choose(struct native *n, const struct strv *paths, enum policy_field 
 			continue;
 		if (!is_device(path) && !is_there(n, path))
 			return refuse_missing(n, field, path);
-		if (field == FIELD_WRITE)
+		if (field == FIELD_WRITE && !n->world)
 			TRY(check_denials_in(n, path));
 		if ((field == FIELD_WRITE ? strv_add(&n->grants_write, path) : choose_readable(n, path, avoid)) < 0)
 			return err_nomem(n->e);
@@ -189,6 +189,8 @@ static int add_devices(struct native *n)
 
 int native_add_landlock(struct native *n)
 {
+	if (n->world)
+		return native_add_world_landlock(n);
 	int abi = n->job->facts->landlock_abi;
 	uint64_t read_dir = landlock_read_access(abi, true), read_file = landlock_read_access(abi, false);
 	uint64_t write_dir = landlock_write_access(abi, true) | read_dir,
@@ -208,7 +210,7 @@ int native_add_landlock(struct native *n)
 }
 
 /* ---- claims ---- */
-static const char *list_text(struct native *n, const struct strv *paths)
+const char *native_list_text(struct native *n, const struct strv *paths)
 {
 	autoclean(buf_done) struct buf text = BUF_MAX(16384);
 	for (size_t i = 0; i < paths->n; i++) {
@@ -224,14 +226,14 @@ int native_claim_paths(struct native *n)
 	char landlock[160];
 	landlock_describe(n->job->facts->landlock_abi, landlock, sizeof landlock);
 	const char *mechanism = plan_text(n->plan, "Landlock %s", landlock);
-	TRY(native_claim(n, FIELD_READ, list_text(n, &p->read_paths), mechanism, STRENGTH_KERNEL));
+	TRY(native_claim(n, FIELD_READ, native_list_text(n, &p->read_paths), mechanism, STRENGTH_KERNEL));
 	/* Honest about what Landlock does not watch. */
 	const char *writing = n->namespaces ? plan_text(n->plan, "%s; all else is mounted read-only", mechanism)
 					    : plan_text(n->plan,
 							"%s; modes, owners, times and attributes of the user's own files elsewhere "
 							"are held by readOnlyRootFilesystem only",
 							mechanism);
-	TRY(native_claim(n, FIELD_WRITE, list_text(n, &p->write_paths), writing, STRENGTH_KERNEL));
+	TRY(native_claim(n, FIELD_WRITE, native_list_text(n, &p->write_paths), writing, STRENGTH_KERNEL));
 	if (p->read_only_root)
 		TRY(native_claim(n, FIELD_READ_ONLY_ROOT, "true",
 				 n->namespaces ? "read-only mounts: nothing but allowedWritePaths and the scratch place is writable"
@@ -240,5 +242,5 @@ int native_claim_paths(struct native *n)
 	if (p->denied_paths.n == 0)
 		return 0;
 	const char *text = n->namespaces ? "hidden by mounts, which cannot be moved" : "left out of Landlock's grants";
-	return native_claim(n, FIELD_DENIED, list_text(n, &p->denied_paths), text, STRENGTH_KERNEL);
+	return native_claim(n, FIELD_DENIED, native_list_text(n, &p->denied_paths), text, STRENGTH_KERNEL);
 }

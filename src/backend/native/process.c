@@ -18,14 +18,18 @@ int native_claim(struct native *n, enum policy_field field, const char *requeste
 }
 
 /* What the process level cannot hold on any host. */
-static int refuse_early(const struct native *n)
+static int refuse_hosts(const struct native *n)
 {
 	const struct policy *p = n->job->policy;
-	if (p->allow_network && p->allowed_hosts.n > 0) {
-		err_set(n->e, ERR_UNSUPPORTED, 0, "allowedHosts",
-			"allowedHosts needs a network namespace, which the process level does not have");
-		return err_hint(n->e, -ENOTSUP, "use --isolation container, or drop allowedHosts for all hosts or none");
-	}
+	if (!p->allow_network || p->allowed_hosts.n == 0)
+		return 0;
+	err_set(n->e, ERR_UNSUPPORTED, 0, "allowedHosts",
+		"allowedHosts needs a network namespace, which the process level does not have");
+	return err_hint(n->e, -ENOTSUP, "use --isolation container, or drop allowedHosts for all hosts or none");
+}
+
+int native_refuse_kernel(const struct native *n)
+{
 	if (n->job->facts->landlock_abi < 1) {
 		err_set(n->e, ERR_UNSUPPORTED, 0, "landlock", "this kernel has no Landlock, so paths cannot be restricted");
 		return err_hint(n->e, -ENOTSUP, "Linux 5.13 or later with lsm=landlock; `cordon doctor` says more");
@@ -37,12 +41,12 @@ static int refuse_early(const struct native *n)
 	return 0;
 }
 
-static int add_command(struct native *n)
+int native_add_command(struct native *n, const char *home, const char *tmp)
 {
 	struct plan *p = n->plan;
 	autoclean(strv_done) struct strv env = { 0 };
-	if (strv_copy(n->job->env, &env) < 0 || strv_add_format(&env, "HOME=%s/home", n->scratch) < 0 ||
-	    strv_add_format(&env, "TMPDIR=%s/tmp", n->scratch) < 0)
+	if (!home || !tmp || strv_copy(n->job->env, &env) < 0 || strv_add_format(&env, "HOME=%s", home) < 0 ||
+	    strv_add_format(&env, "TMPDIR=%s", tmp) < 0 || strv_add_format(&env, "SANDBOX_ISOLATION=%s", p->level) < 0)
 		return err_nomem(n->e);
 	/* What the policy or the caller states wins over ours. */
 	for (size_t i = n->job->env->n; i < env.n; i++) {
@@ -63,9 +67,16 @@ static uint64_t namespace_flags(const struct kernel_facts *facts)
 	return CLONE_NEWPID | (facts->privileged ? 0 : CLONE_NEWUSER);
 }
 
-bool native_spare(const struct kernel_facts *facts, struct plan_spare *ret)
+bool native_process_spare(const struct kernel_facts *facts, struct plan_spare *ret)
 {
-	*ret = (struct plan_spare){ .namespaces = namespace_flags(facts), .map = !facts->privileged, .proc = facts->own_proc };
+	*ret = (struct plan_spare){ .namespaces = namespace_flags(facts), .proc = facts->own_proc };
+	native_spare_ids(facts, ret);
+	return facts->namespaces;
+}
+
+void native_spare_ids(const struct kernel_facts *facts, struct plan_spare *ret)
+{
+	ret->map = !facts->privileged;
 	if (ret->map) {
 		ret->inner_uid = ret->outer_uid = facts->uid;
 		ret->inner_gid = ret->outer_gid = facts->gid;
@@ -75,7 +86,6 @@ bool native_spare(const struct kernel_facts *facts, struct plan_spare *ret)
 		ret->id_map = 1; /* root in a directory of root's: see ids.c */
 		ret->map_uid = ret->map_gid = NATIVE_NOBODY;
 	}
-	return facts->namespaces;
 }
 
 /* The steps, in the order of op.def. */
@@ -102,7 +112,12 @@ static int add_ops(struct native *n)
 	TRY(plan_add(p, PLAN_OP(NEW_KEYRING)));
 	TRY(plan_add(p, PLAN_OP(DROP_CAPS)));
 	TRY(plan_add(p, PLAN_OP(DIE_WITH_PARENT)));
+	return native_add_start(n);
+}
 
+int native_add_start(struct native *n)
+{
+	struct plan *p = n->plan;
 	TRY(plan_add(p, PLAN_OP(NEW_SESSION)));
 	TRY(plan_add(p, PLAN_OP(UMASK, 022)));
 	TRY(plan_add(p, PLAN_OP(ENTER_DIR, plan_text(p, "%s", n->job->policy->working_directory))));
@@ -116,18 +131,19 @@ static int add_ops(struct native *n)
 
 static int add_claims(struct native *n)
 {
-	TRY(native_claim(n, FIELD_LEVEL, "process",
-			 n->namespaces
-				 ? "Landlock, seccomp, pid and mount namespaces: nothing survives the end"
-				 : "Landlock and seccomp; without a pid namespace the end is a kill of the whole tree, repeated",
-			 n->namespaces ? STRENGTH_KERNEL : STRENGTH_SUPERVISOR));
+	TRY(native_claim(
+		n, FIELD_LEVEL, policy_level_name(n->job->policy->level),
+		n->namespaces
+			? "process: Landlock, seccomp, pid and mount namespaces: nothing survives the end"
+			: "process: Landlock and seccomp; without a pid namespace the end is a kill of the whole tree, repeated",
+		n->namespaces ? STRENGTH_KERNEL : STRENGTH_SUPERVISOR));
 	TRY(native_claim_filter(n));
 	TRY(native_claim_paths(n));
 	TRY(native_claim_limits(n));
 	return native_claim_ids(n);
 }
 
-static void native_done(struct native *n)
+void native_done(struct native *n)
 {
 	strv_done(&n->grants_read);
 	strv_done(&n->grants_pieces);
@@ -140,7 +156,8 @@ static void native_done(struct native *n)
 int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e)
 {
 	autoclean(native_done) struct native n = { .job = job, .plan = ret, .e = e, .namespaces = job->facts->namespaces };
-	TRY(refuse_early(&n));
+	TRY(refuse_hosts(&n));
+	TRY(native_refuse_kernel(&n));
 	ret->id = plan_text(ret, "%s", job->id);
 	TRY(native_choose_ids(&n));
 	TRY(native_choose_grants(&n));
@@ -148,7 +165,7 @@ int native_process_compile(const struct backend_job *job, struct plan *ret, stru
 	TRY(native_choose_scratch(&n));
 	TRY(native_hold_scratch(&n));
 	TRY(native_set_limits(&n));
-	TRY(add_command(&n));
+	TRY(native_add_command(&n, plan_text(ret, "%s/home", n.scratch), plan_text(ret, "%s/tmp", n.scratch)));
 	int added = add_ops(&n);
 	if (added == -ENOMEM)
 		return err_nomem(e);

@@ -1,0 +1,245 @@
+/* What the private root shows: the system's parts, what was granted at its own place, and nothing else. */
+#include "backend/native/native.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/scope.h"
+#include "kernel/landlock.h"
+#include "kernel/world.h"
+
+/* ---- binds, outer ones first ---- */
+struct bind {
+	const char *path, *source;
+	unsigned how;
+};
+
+struct binds {
+	struct bind *v;
+	size_t n, room;
+};
+
+static void binds_done(struct binds *b)
+{
+	free(b->v);
+}
+
+static int add_bind(struct binds *b, struct bind bind)
+{
+	for (size_t i = 0; i < b->n && b->n < 64; i++) /* pins repeat each other; they are few */
+		if (strcmp(b->v[i].path, bind.path) == 0)
+			return 0;
+	if (b->n == b->room) {
+		size_t room = b->room ? b->room * 2 : 16;
+		struct bind *more = reallocarray(b->v, room, sizeof *more);
+		if (!more)
+			return -ENOMEM;
+		b->v = more;
+		b->room = room;
+	}
+	b->v[b->n++] = bind;
+	return bind.path && bind.source ? 0 : -ENOMEM;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return path_order(((const struct bind *)a)->path, ((const struct bind *)b)->path);
+}
+
+/* ---- the system's parts ---- */
+static uint64_t choose_parts(const struct native *n)
+{
+	const struct strv *read = &n->grants_read;
+	if (!paths_cover(read, world_part(0)))
+		return 0;
+	uint64_t parts = WORLD_EVERYTHING;
+	for (size_t i = 0; i < world_part_count(); i++) {
+		struct stat st;
+		/* A link is only a name, and what is missing is not shown. */
+		if (!paths_cover(read, world_part(i)) && lstat(world_part(i), &st) == 0 && !S_ISLNK(st.st_mode))
+			parts &= ~(UINT64_C(1) << i);
+	}
+	return parts;
+}
+
+/* Is it in the private root without being bound? Devices, /proc, and what the root is made of. */
+static bool is_made(const char *path, uint64_t parts)
+{
+	if (path_is_within(path, "/proc") || path_is_within(path, "/dev") || strcmp(path, "/sys/devices/system/cpu") == 0)
+		return true;
+	if (parts && world_has(path))
+		return true;
+	for (size_t i = 0; i < world_part_count(); i++)
+		if (parts >> i & 1 && strcmp(path, world_part(i)) == 0)
+			return true;
+	return false;
+}
+
+/* ---- what was granted ---- */
+static int refuse_reach(const struct native *n, const char *path)
+{
+	err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "%s is out of reach for the run, which is uid %u", path, n->uid);
+	return err_hint(n->e, -ENOTSUP, "chown it to the user who shall own the run, or work in another directory");
+}
+
+static int bind_all(struct native *n, const struct strv *paths, bool writable, uint64_t parts, struct binds *b)
+{
+	for (size_t i = 0; i < paths->n; i++) {
+		const char *path = paths->v[i];
+		if (path_set_root(&n->denied, path) || strcmp(path, "/") == 0 || (!writable && is_made(path, parts)))
+			continue;
+		bool map = writable ? !native_can_write(n, path) : native_is_directory(path) && !native_can_enter(n, path);
+		if (map && !n->job->facts->idmapped_mounts)
+			return refuse_reach(n, path);
+		const char *text = plan_text(n->plan, "%s", path);
+		TRY(add_bind(b, (struct bind){ text, text, (writable ? WORLD_WRITABLE : 0) | (map ? WORLD_MAPPED : 0) }));
+	}
+	return 0;
+}
+
+static const struct bind *writable_holder(const struct binds *b, const char *path)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->v[i].how & WORLD_WRITABLE && path_is_within(path, b->v[i].path))
+			return &b->v[i];
+	return NULL;
+}
+
+/* What is hidden in a writable tree could be had under its old name again by renaming a directory above it. A mount point cannot
+ * be renamed: so each of them becomes one. */
+static int pin_ancestors(struct native *n, struct binds *b, const char *path)
+{
+	const struct bind *root = writable_holder(b, path);
+	if (!root)
+		return 0;
+	unsigned how = root->how;
+	for (size_t i = strlen(root->path) + 1; path[i]; i++) {
+		if (path[i] != '/')
+			continue;
+		const char *part = plan_text(n->plan, "%.*s", (int)i, path);
+		TRY(add_bind(b, (struct bind){ part, part, how }));
+	}
+	return 0;
+}
+
+/* Where HOME and TMPDIR lie on disk. */
+static int bind_scratch(struct native *n, struct binds *b)
+{
+	if (n->scratch_mount)
+		return 0;
+	TRY(add_bind(b, (struct bind){ WORLD_HOME, plan_text(n->plan, "%s/home", n->scratch), WORLD_WRITABLE }));
+	return add_bind(b, (struct bind){ "/tmp", plan_text(n->plan, "%s/tmp", n->scratch), WORLD_WRITABLE });
+}
+
+static int choose_binds(struct native *n, uint64_t parts, struct binds *b)
+{
+	const struct strv *denied = &n->job->policy->denied_paths;
+	TRY(bind_scratch(n, b));
+	TRY(bind_all(n, &n->grants_write, true, parts, b));
+	TRY(bind_all(n, &n->grants_read, false, parts, b));
+	TRY(bind_all(n, &n->grants_pieces, false, parts, b));
+	for (size_t i = 0; i < denied->n; i++)
+		if (native_exists(denied->v[i]))
+			TRY(pin_ancestors(n, b, denied->v[i]));
+	qsort(b->v, b->n, sizeof *b->v, compare);
+	return 0;
+}
+
+/* ---- ops ---- */
+static int add_file(struct native *n, const char *path, const char *text)
+{
+	if (!text)
+		return -ENOMEM;
+	return plan_add(n->plan, PLAN_OP(WORLD_FILE, path, { text, strlen(text) }));
+}
+
+static int add_users(struct native *n)
+{
+	bool nobody = n->inner_uid != NATIVE_NOBODY, root = n->inner_uid != 0;
+	TRY(add_file(n, "/etc/passwd",
+		     plan_text(n->plan, "%s" WORLD_NAME ":x:%u:%u:" WORLD_NAME ":" WORLD_HOME ":/bin/sh\n%s",
+			       root ? "root:x:0:0:root:/root:/usr/sbin/nologin\n" : "", n->inner_uid, n->inner_gid,
+			       nobody ? "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n" : "")));
+	return add_file(n, "/etc/group",
+			plan_text(n->plan, "%s" WORLD_NAME ":x:%u:\n%s", n->inner_gid != 0 ? "root:x:0:\n" : "", n->inner_gid,
+				  n->inner_gid != NATIVE_NOBODY ? "nogroup:x:65534:\n" : ""));
+}
+
+static int add_masks(struct native *n)
+{
+	const struct strv *denied = &n->job->policy->denied_paths;
+	for (size_t i = 0; i < denied->n; i++) {
+		const char *path = denied->v[i];
+		bool made = path_is_within(path, "/etc") || path_is_within(path, "/proc") || path_is_within(path, "/dev");
+		bool granted = path_set_root(&n->granted, path);
+		if (native_exists(path) && (granted || made))
+			TRY(plan_add(n->plan, PLAN_OP(MASK, plan_text(n->plan, "%s", path),
+						      (native_is_directory(path) ? 1 : 0) | (granted ? 0 : 2))));
+	}
+	return 0;
+}
+
+int native_add_world(struct native *n)
+{
+	struct plan *p = n->plan;
+	autoclean(binds_done) struct binds b = { 0 };
+	uint64_t parts = choose_parts(n);
+	TRY(choose_binds(n, parts, &b));
+	bool map = false;
+	for (size_t i = 0; i < b.n; i++)
+		map |= b.v[i].how & WORLD_MAPPED;
+	if (map)
+		TRY(plan_add(p, PLAN_OP(ID_MAP, n->uid, n->gid)));
+	TRY(plan_add(p, PLAN_OP(HOST_NAME, WORLD_NAME)));
+	TRY(plan_add(p, PLAN_OP(WORLD, parts)));
+	TRY(add_users(n));
+	TRY(plan_add(p, PLAN_OP(WORLD_SCRATCH, native_scratch_bytes(n), n->inner_uid, n->inner_gid)));
+	for (size_t i = 0; i < b.n; i++)
+		TRY(plan_add(p, PLAN_OP(BIND, b.v[i].path, b.v[i].source, b.v[i].how)));
+	TRY(plan_add(p, PLAN_OP(WORLD_ENTER)));
+	return add_masks(n);
+}
+
+/* ---- Landlock ---- */
+/* Whatever is in the private root may be read. A second wall stands around what may be written. */
+int native_add_world_landlock(struct native *n)
+{
+	static const char *const own[] = { "/tmp", WORLD_HOME, "/dev/shm" };
+	int abi = n->job->facts->landlock_abi;
+	uint64_t read_dir = landlock_read_access(abi, true), write_dir = landlock_write_access(abi, true) | read_dir;
+	struct landlock_rights handled = landlock_handled(abi);
+	if (n->job->policy->allow_network)
+		handled.net = 0;
+	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK, handled.fs, handled.net, handled.scoped)));
+	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, "/", read_dir, false)));
+	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, "/dev", landlock_device_access(abi), false)));
+	for (size_t i = 0; i < COUNT_OF(own); i++)
+		TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, own[i], write_dir, false)));
+	for (size_t i = 0; i < n->grants_write.n; i++)
+		TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, plan_text(n->plan, "%s", n->grants_write.v[i]), write_dir, false)));
+	return plan_add(n->plan, PLAN_OP(LANDLOCK_ENFORCE));
+}
+
+/* ---- claims ---- */
+int native_claim_world(struct native *n)
+{
+	const struct policy *p = n->job->policy;
+	char landlock[160];
+	landlock_describe(n->job->facts->landlock_abi, landlock, sizeof landlock);
+	TRY(native_claim(n, FIELD_READ, native_list_text(n, &p->read_paths),
+			 "a private root: nothing else of the host is there, but a small /etc", STRENGTH_KERNEL));
+	TRY(native_claim(n, FIELD_WRITE, native_list_text(n, &p->write_paths),
+			 plan_text(n->plan, "read-only mounts; Landlock %s", landlock), STRENGTH_KERNEL));
+	if (p->read_only_root)
+		TRY(native_claim(n, FIELD_READ_ONLY_ROOT, "true",
+				 "read-only mounts: nothing but allowedWritePaths, /tmp, HOME and /dev/shm is writable",
+				 STRENGTH_KERNEL));
+	if (p->denied_paths.n == 0)
+		return 0;
+	return native_claim(n, FIELD_DENIED, native_list_text(n, &p->denied_paths),
+			    "not in the private root, or hidden by mounts, which cannot be moved", STRENGTH_KERNEL);
+}

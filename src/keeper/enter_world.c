@@ -1,0 +1,41 @@
+/* The child's side of a private root (kernel/world.h): raw system calls only, as in enter.c. */
+#include "keeper/run.h"
+#include "kernel/raw.h"
+
+int enter_host_name(struct entry *in, const struct op *op)
+{
+	(void)in;
+	return RAW(sethostname, op->u.HOST_NAME.name, strlen(op->u.HOST_NAME.name));
+}
+
+int enter_world(struct entry *in, const struct op *op)
+{
+	return world_make(op->u.WORLD.parts, &in->world);
+}
+
+int enter_world_file(struct entry *in, const struct op *op)
+{
+	return world_file(&in->world, op->u.WORLD_FILE.path, op->u.WORLD_FILE.content.data, op->u.WORLD_FILE.content.size);
+}
+
+int enter_world_link(struct entry *in, const struct op *op)
+{
+	return world_link(&in->world, op->u.WORLD_LINK.path, op->u.WORLD_LINK.target);
+}
+
+int enter_world_scratch(struct entry *in, const struct op *op)
+{
+	return world_scratch(&in->world, op->u.WORLD_SCRATCH.bytes, (uint32_t)op->u.WORLD_SCRATCH.uid,
+			     (uint32_t)op->u.WORLD_SCRATCH.gid);
+}
+
+int enter_bind(struct entry *in, const struct op *op)
+{
+	return world_bind(&in->world, op->u.BIND.path, op->u.BIND.source, (unsigned)op->u.BIND.how, in->id_map);
+}
+
+int enter_world_enter(struct entry *in, const struct op *op)
+{
+	(void)op;
+	return world_enter(&in->world);
+}
