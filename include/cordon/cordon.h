@@ -181,7 +181,17 @@ struct cordon_engine_options {
 	int ignore_user_policy;    /* the user's own policy file is not laid beneath */
 	int ignore_project_policy; /* no .cordon.json is looked for; the administrator's ceiling always is */
 	int no_spare;              /* have no reaper ready for the next run: a process less while idle, a slower start */
+	int no_reuse;              /* every run gets a jail that nobody had before: see below */
 };
+
+/* Jails are kept. What is dear about a start is the same for all runs of one policy: so when a run has ended, and nothing of it is
+ * left, its jail (a process in its namespaces, with mounts, filter and limits set) waits for the next run whose plan is the same
+ * in every byte but the command, its arguments, its environment and its id; at most 16 of an engine do, for 30 seconds. A run in
+ * a kept jail gets what it would get in a new one: no file, process, signal, limit or setting of an earlier run, and paths as they
+ * are now. A jail of which that is not certain is thrown away. [P-026] What a run can tell is *that* others ran before, by
+ * numbers that go on counting: its process id, the age and the processor time of its pid 1, inode numbers in HOME and TMPDIR. If
+ * that is too much, as between tenants who may not know of each other, give each an engine of its own, or set no_reuse; a start
+ * then takes about twice as long. */
 
 /* `options` may be NULL: all defaults. The keeper is started with the first run, or at once if a spare is kept for it. *engine is
  * yours: cordon_engine_close(). */

@@ -50,6 +50,7 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 	if (!engine->admin_file || !engine->user_file)
 		return err_nomem(e);
 	engine->no_projects = options->no_projects;
+	engine->no_reuse = options->no_reuse;
 	if (!engine->user_file[0])
 		free(TAKE(engine->user_file));
 	TRY(launcher_open(&launcher, &engine->launcher, e));
@@ -168,7 +169,8 @@ static int launch(struct engine *engine, struct run *run, struct err *e)
 	struct launch_fds fds = {
 		.input = run->input.fd,
 		.output = { run->output_fds[0], run->output_fds[1] },
-		.wishes = (told ? WIRE_TELL_START : 0) | (run->samples ? WIRE_WANT_SAMPLES : 0),
+		.wishes = (told ? WIRE_TELL_START : 0) | (run->samples ? WIRE_WANT_SAMPLES : 0) |
+			  (engine->no_reuse ? WIRE_WANT_FRESH : 0),
 		.named = run->named,
 		.named_numbers = run->named,
 		.named_count = run->named_count,

@@ -72,6 +72,7 @@ struct engine_options {
 	/* A keeper inside of the host, for one that is small and has one thread; NULL: the keeper program is executed. */
 	const struct keeper_inside *keeper;
 	const char *keeper_path; /* NULL: the installed one */
+	bool no_reuse;           /* no run in a jail that another has used */
 	bool prepare;            /* a run will follow: have its reaper ready while it is decided upon */
 	const char *admin_file;  /* NULL: /etc/cordon/policy.json */
 	bool no_projects;        /* .cordon.json is not looked for */

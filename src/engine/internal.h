@@ -78,7 +78,7 @@ struct engine {
 	bool facts_known;
 	enum policy_level last_level; /* that a run asked for: the next one probably does, too */
 	char *admin_file, *user_file;
-	bool no_projects;
+	bool no_projects, no_reuse;
 	struct run *runs;
 	struct subscriber *subscribers;
 	size_t subscriber_count;

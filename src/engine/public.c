@@ -74,12 +74,13 @@ int cordon_engine_open(const struct cordon_engine_options *options, struct cordo
 	autoclean(free_done) struct cordon_engine *opened = calloc(1, sizeof *opened);
 	if (!opened)
 		return public_tell(&e, err_nomem(&e), error);
-	opened->spare = !known.no_spare;
+	opened->spare = !known.no_spare && known.no_reuse;
 	opened->poll = opened->news = -1;
 	opened->last = &opened->first;
 	struct engine_options inner = {
 		.keeper_path = known.keeper_path,
-		.prepare = opened->spare,
+		.prepare = !known.no_spare,
+		.no_reuse = known.no_reuse != 0,
 		.user_file = known.ignore_user_policy ? "" : NULL,
 		.no_projects = known.ignore_project_policy != 0,
 	};

@@ -22,7 +22,7 @@ struct waiting {
 
 struct cordon_engine {
 	struct engine *engine;
-	bool spare;
+	bool spare; /* one for every run */
 	int poll; /* epoll: the keeper's socket, and `news`; -1 until somebody asks */
 	int news; /* eventfd, readable while events wait; -1 */
 	bool news_told;

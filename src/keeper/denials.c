@@ -298,10 +298,25 @@ static void answer(struct run *run, const struct notify_call *call)
 		notify_refuse(run->ears.listener, call->id, errnum);
 }
 
+/* A jail without it is deaf: not for another run. */
+static void forget_listener(struct run *run)
+{
+	if (run->jail) {
+		run->jail->stale = true;
+		fd_done(&run->jail->listener);
+		run->ears.listener = -1;
+	}
+	fd_done(&run->ears.listener);
+}
+
 void run_hear(struct run *run, bool readable)
 {
 	struct ears *ears = &run->ears;
 	struct notify_call call;
+	if (!ears->denials) /* a jail's listener is there before the first refusal */
+		ears->denials = denials_new(&run->plan);
+	if (!ears->denials)
+		readable = false;
 	if (readable && !may_answer(ears->denials)) {
 		ears->resume_us = clock_now_us() + PAUSE_US;
 		keeper_watch_ears(run, ears->listener, false);
@@ -313,7 +328,7 @@ void run_hear(struct run *run, bool readable)
 		answer(run, &call);
 	} else if (heard != -ENOENT && heard != -EINTR) {
 		keeper_watch_ears(run, ears->listener, false);
-		fd_done(&ears->listener);
+		forget_listener(run);
 	}
 }
 

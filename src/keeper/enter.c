@@ -376,18 +376,31 @@ static const step steps[OP_COUNT] = {
 	[OP_EXEC] = step_EXEC,
 };
 
+static int walk(struct entry *entry, size_t i)
+{
+	const struct op *op = &entry->plan->ops[i];
+	int result = steps[op->kind] ? steps[op->kind](entry, op) : -ENOSYS;
+	if (result < 0) {
+		entry->failed_op = (int)i;
+		entry->failed_errnum = -result;
+	}
+	return result;
+}
+
 int enter_stage(struct entry *entry, enum op_stage stage)
 {
 	for (size_t i = 0; i < entry->plan->op_count; i++) {
-		const struct op *op = &entry->plan->ops[i];
-		if (plan_op_row(op->kind)->stage != stage || (entry->spare && plan_spare_does(entry->spare, op->kind)))
-			continue;
-		int result = steps[op->kind] ? steps[op->kind](entry, op) : -ENOSYS;
-		if (result < 0) {
-			entry->failed_op = (int)i;
-			entry->failed_errnum = -result;
-			return result;
-		}
+		enum op_kind kind = entry->plan->ops[i].kind;
+		if (plan_op_row(kind)->stage == stage && !(entry->spare && plan_spare_does(entry->spare, kind)))
+			TRY(walk(entry, i));
 	}
+	return 0;
+}
+
+int enter_between(struct entry *entry, enum op_kind first, enum op_kind last)
+{
+	for (size_t i = 0; i < entry->plan->op_count; i++)
+		if (entry->plan->ops[i].kind >= first && entry->plan->ops[i].kind <= last)
+			TRY(walk(entry, i));
 	return 0;
 }

@@ -119,9 +119,10 @@ bool run_pump(struct run *run, int which)
 	if (!stream_wants_read(s))
 		return false;
 	ssize_t got = read(s->from, chunk, sizeof chunk);
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	bool empty = got < 0 && errno == EAGAIN;
+	if (got < 0 && (errno == EINTR || (empty && !run->all_gone)))
 		return false;
-	if (got < 0)
+	if (got < 0 && !empty)
 		lose_reader(run, s, true, errno);
 	if (got <= 0) {
 		fd_done(&s->from);

@@ -39,12 +39,14 @@ static void reset_signals(void)
 		RAW(rt_sigaction, number, &dfl, NULL, sizeof dfl.mask);
 }
 
-/* The kernel's set: one bit a signal. */
-#define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
-
 static void block_signals(uint64_t set)
 {
 	RAW(rt_sigprocmask, SIG_SETMASK, &set, NULL, sizeof set);
+}
+
+void reaper_unblock_signals(void)
+{
+	block_signals(0);
 }
 
 /* The scheduler puts a new process on an idle core. To wake that core, and to warm its caches, takes longer than all that the
@@ -66,7 +68,7 @@ static void let_go(const struct entry *entry)
 	RAW(sched_setaffinity, 0, sizeof entry->anywhere, &entry->anywhere);
 }
 
-static void fail_at(struct entry *entry, enum op_kind kind, int errnum)
+void reaper_fail_at(struct entry *entry, enum op_kind kind, int errnum)
 {
 	entry->failed_op = (int)entry->plan->op_count - 1;
 	for (size_t i = 0; i < entry->plan->op_count; i++)
@@ -80,12 +82,12 @@ static int command_main(void *argument)
 	struct entry *entry = argument;
 	if (entry->stays)
 		let_go(entry);
-	block_signals(0);
+	reaper_unblock_signals();
 	if (!entry->own_pids)
 		RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the namespace does not tie its life to the reaper's */
 	int mapped = entry->user_ns ? enter_user_ns(entry) : 0;
 	if (mapped < 0)
-		fail_at(entry, OP_OWN_USER_NS, -mapped);
+		reaper_fail_at(entry, OP_OWN_USER_NS, -mapped);
 	else
 		enter_stage(entry, STAGE_COMMAND);
 	raw_exit(127); /* a step failed; the reaper reads which from our shared memory */
@@ -101,7 +103,7 @@ static pid_t start_command(struct entry *entry)
 	if (entry->stays)
 		let_go(entry);
 	if (command < 0)
-		fail_at(entry, entry->user_ns ? OP_OWN_USER_NS : OP_EXEC, -command);
+		reaper_fail_at(entry, entry->user_ns ? OP_OWN_USER_NS : OP_EXEC, -command);
 	return command;
 }
 
@@ -146,7 +148,7 @@ static bool reap(pid_t command, int *ret_status)
 	}
 }
 
-static int64_t now_ms(void)
+int64_t reaper_now_ms(void)
 {
 	struct timespec now;
 	RAW(clock_gettime, CLOCK_MONOTONIC, &now);
@@ -154,11 +156,11 @@ static int64_t now_ms(void)
 }
 
 /* The keeper holds the wall-clock limit. Should it be stopped, or starved, we hold it a little later. */
-static int64_t backstop_ms(const struct plan_limits *limits)
+int64_t reaper_backstop_ms(const struct plan_limits *limits)
 {
 	int64_t at;
 	bool none = limits->wall_ms == PLAN_UNLIMITED ||
-		    __builtin_add_overflow(now_ms() + BACKSTOP_MS + limits->grace_ms, limits->wall_ms, &at);
+		    __builtin_add_overflow(reaper_now_ms() + BACKSTOP_MS + limits->grace_ms, limits->wall_ms, &at);
 	return none ? INT64_MAX : at;
 }
 
@@ -218,9 +220,9 @@ static int wait_for_command(struct entry *entry, pid_t command)
 	const uint64_t set = WANTED;
 	if (entry->listener >= 0 && RAW(signalfd4, -1, &set, sizeof set, SFD_CLOEXEC) != SIGNALS)
 		hand_over(entry, true);
-	int64_t backstop = backstop_ms(&entry->plan->limits);
+	int64_t backstop = reaper_backstop_ms(&entry->plan->limits);
 	while (!reap(command, &status)) {
-		int64_t left = backstop == INT64_MAX ? INT32_MAX : backstop - now_ms();
+		int64_t left = backstop == INT64_MAX ? INT32_MAX : backstop - reaper_now_ms();
 		struct timespec patience = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
 		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(entry, &patience);
 		if (signal == SIGTERM)

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/sink.h"
 #include "keeper/group.h"
+#include "keeper/jail.h"
 #include "keeper/keeper.h"
 #include "keeper/meter.h"
 #include "kernel/landlock.h"
@@ -22,13 +23,16 @@
 #define KEEPER_MAX_NAMED 16 /* descriptors that the caller names, beside 0 to 2 */
 
 /* What the reaper says through the status pipe. */
-enum report_kind { REPORT_STARTED = 1, REPORT_FAILED, REPORT_EXITED };
+enum report_kind { REPORT_STARTED = 1, REPORT_FAILED, REPORT_EXITED, REPORT_READY };
 
 struct report {
 	int32_t kind;
 	int32_t op;     /* REPORT_FAILED: index of the op that failed */
-	int32_t errnum; /* REPORT_FAILED; REPORT_STARTED: why refusals are not heard of */
+	int32_t errnum; /* REPORT_FAILED; REPORT_STARTED, REPORT_READY: why refusals are not heard of */
 	int32_t wait_status;
+	/* of jails */
+	bool stays;               /* it is as new: REPORT_EXITED means that nothing of the run is left */
+	struct rusage usage, own; /* of this run; of the jail itself, since it was made */
 };
 
 struct stream {
@@ -66,6 +70,7 @@ struct run {
 	pid_t reaper;
 	int pidfd;
 	int status;
+	struct jail *jail; /* the one it is in: the reaper, its pidfd and the listener are the jail's; NULL: it has its own */
 	struct ears ears;
 	struct net *net; /* NULL: it has no network of its own, or none that we serve */
 	struct stream streams[2];
@@ -83,6 +88,7 @@ struct run {
 	bool want_samples; /* and what the meter sees */
 	bool started;      /* the command was executed */
 	bool have_status;  /* the command has ended */
+	bool all_gone;     /* and nobody is left who could write */
 	uint64_t missed;   /* what the host was too slow to be told */
 	int32_t wait_status;
 	enum kill_reason reason;
@@ -97,6 +103,7 @@ struct run {
 struct start {
 	uint64_t number;
 	bool tell_start, want_samples;
+	bool fresh; /* in a jail that nobody had before, and nobody gets */
 	size_t named;
 	int targets[KEEPER_MAX_NAMED]; /* the numbers that the named descriptors get */
 	struct plan plan;
@@ -116,8 +123,10 @@ bool pool_hand_over(struct keeper_spare *spare, struct run *run, const struct st
 
 /* spawn.c */
 pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd);
+void forget_caller(void);
 int open_self(void); /* a pidfd: whoever inherits it can tell whether we are alive */
-int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *start, const int *fds, struct err *e);
+int run_spawn(struct run *run, struct keeper_spare *spare, struct jails *jails, const struct start *start, const int *fds,
+	      struct err *e);
 void run_describe_failure(struct run *run, const struct report *report);
 void run_abort(struct run *run, int errnum); /* end it at once: it cannot be watched */
 
@@ -155,6 +164,7 @@ struct entry {
 
 int enter_stage(struct entry *entry, enum op_stage stage);
 int enter_user_ns(const struct entry *entry);
+int enter_between(struct entry *entry, enum op_kind first, enum op_kind last); /* both included */
 int enter_own_network(struct entry *in, const struct op *op); /* enter_network.c */
 /* enter_world.c: the steps of a private root */
 int enter_host_name(struct entry *in, const struct op *op);
@@ -200,6 +210,12 @@ int spare_main(void *ground);
 
 /* reaper.c */
 void reaper_become(void);
+/* The kernel's set of signals: one bit each. */
+#define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
+void reaper_unblock_signals(void);
+void reaper_fail_at(struct entry *entry, enum op_kind kind, int errnum);
+int64_t reaper_now_ms(void);
+int64_t reaper_backstop_ms(const struct plan_limits *limits);
 _Noreturn void reaper_main(struct entry *entry);
 /* "End everything below you with SIGKILL", for reapers that are not pid 1. SIGTERM is handed on as it is. */
 #define REAPER_KILL_SIGNAL 10 /* SIGUSR1 */
@@ -256,6 +272,10 @@ bool keeper_has_room_for_news(const struct keeper *k);
 void keeper_say_ended(struct run *run);
 void keeper_hear(struct run *run); /* what its reaper has reported */
 void keeper_kill_strays(struct keeper *keeper);
+struct rusage;
+void run_gone(struct run *run, const struct rusage *usage); /* its reaper has ended, or its jail is empty; the run may be freed */
+void keeper_take_rest(struct run *run);                     /* of its output: nobody is left to add to it */
+int keeper_watch_jail(struct keeper *keeper, const struct jail *jail, int fd, enum jail_source source);
 /* For group.c: watch a group's memory, or the warmer (no run). */
 void keeper_watch_group(struct keeper *keeper, const struct run *run, int fd);
 void keeper_watch_ears(struct run *run, int fd, bool wanted); /* ears.notify or ears.listener */

@@ -20,47 +20,16 @@
 #include "base/scope.h"
 #include "keeper/denials.h"
 #include "keeper/run.h"
+#include "keeper/state.h"
 #include "net/net.h"
 #include "wire/frame.h"
 
-struct keeper {
-	int host; /* -1: we live in its process */
-	keeper_listener listener;
-	void *listener_context;
-	int epoll;
-	struct run *runs[KEEPER_MAX_RUNS];
-	size_t count;
-	int proc;   /* for the meters; opened when the first one looks */
-	size_t top; /* no run has a slot as high as this */
-	bool host_gone;
-	struct mail mail;
-	bool mail_watched; /* the host's socket is watched for room */
-	struct keeper_spare spare;
-	struct groups groups;
-};
-
-/* What an epoll entry is about; the run's slot is in the upper half of its data. */
-enum source {
-	SOURCE_HOST,
-	SOURCE_PIDFD,
-	SOURCE_STATUS,
-	SOURCE_OUT,
-	SOURCE_ERR,
-	SOURCE_SINK_OUT,
-	SOURCE_SINK_ERR,
-	SOURCE_NOTIFY,
-	SOURCE_LISTENER,
-	SOURCE_MEMORY,
-	SOURCE_WARM,
-	SOURCE_NETWORK
-};
-
-static uint64_t tag(const struct run *run, enum source source)
+uint64_t keeper_tag(const struct run *run, enum source source)
 {
 	return ((uint64_t)(run ? run->slot : 0) << 32) | source;
 }
 
-static int watch(struct keeper *k, int fd, uint32_t events, uint64_t data)
+int keeper_watch(struct keeper *k, int fd, uint32_t events, uint64_t data)
 {
 	struct epoll_event event = { .events = events, .data.u64 = data };
 	return epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
@@ -68,12 +37,17 @@ static int watch(struct keeper *k, int fd, uint32_t events, uint64_t data)
 
 void keeper_watch_group(struct keeper *k, const struct run *run, int fd)
 {
-	watch(k, fd, run ? EPOLLIN | EPOLLPRI : EPOLLIN, tag(run, run ? SOURCE_MEMORY : SOURCE_WARM));
+	keeper_watch(k, fd, run ? EPOLLIN | EPOLLPRI : EPOLLIN, keeper_tag(run, run ? SOURCE_MEMORY : SOURCE_WARM));
+}
+
+int keeper_watch_jail(struct keeper *k, const struct jail *jail, int fd, enum jail_source source)
+{
+	return keeper_watch(k, fd, EPOLLIN, (uint64_t)jail->slot << 32 | (SOURCE_JAIL + source));
 }
 
 /* A stream is watched for what it waits for: its pipe while the sink is free, the sink while it is not. What is not waited
  * for is not watched at all: epoll would tell of a hang-up over and over. A sink that cannot be watched never blocks. */
-static int watch_stream(struct run *run, int which)
+int keeper_watch_stream(struct run *run, int which)
 {
 	struct stream *s = &run->streams[which];
 	const struct {
@@ -92,7 +66,7 @@ static int watch_stream(struct run *run, int which)
 			continue;
 		int watched = 0;
 		if (ends[i].wanted)
-			watched = watch(run->keeper, ends[i].fd, ends[i].events, tag(run, ends[i].source));
+			watched = keeper_watch(run->keeper, ends[i].fd, ends[i].events, keeper_tag(run, ends[i].source));
 		else
 			epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, ends[i].fd, NULL);
 		*ends[i].watched = ends[i].wanted;
@@ -106,7 +80,7 @@ static int watch_stream(struct run *run, int which)
 static void watch_mail(struct keeper *k)
 {
 	bool wanted = k->mail.first && !k->host_gone;
-	struct epoll_event event = { .events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = tag(NULL, SOURCE_HOST) };
+	struct epoll_event event = { .events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = keeper_tag(NULL, SOURCE_HOST) };
 	if (wanted != k->mail_watched && epoll_ctl(k->epoll, EPOLL_CTL_MOD, k->host, &event) == 0)
 		k->mail_watched = wanted;
 }
@@ -140,8 +114,10 @@ bool keeper_has_room_for_news(const struct keeper *k)
 
 void keeper_watch_ears(struct run *run, int fd, bool wanted)
 {
-	if (wanted)
-		watch(run->keeper, fd, EPOLLIN, tag(run, fd == run->ears.notify ? SOURCE_NOTIFY : SOURCE_LISTENER));
+	if (wanted && run->jail)
+		keeper_watch_jail(run->keeper, run->jail, fd, JAIL_LISTENER);
+	else if (wanted)
+		keeper_watch(run->keeper, fd, EPOLLIN, keeper_tag(run, fd == run->ears.notify ? SOURCE_NOTIFY : SOURCE_LISTENER));
 	else
 		epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
@@ -149,7 +125,7 @@ void keeper_watch_ears(struct run *run, int fd, bool wanted)
 void keeper_watch_network(struct run *run, bool wanted)
 {
 	if (wanted)
-		watch(run->keeper, net_fd(run->net), EPOLLIN, tag(run, SOURCE_NETWORK));
+		keeper_watch(run->keeper, net_fd(run->net), EPOLLIN, keeper_tag(run, SOURCE_NETWORK));
 	else
 		epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, net_fd(run->net), NULL);
 }
@@ -200,85 +176,7 @@ void keeper_say_ended(struct run *run)
 	buf_done(&w.out);
 }
 
-/* ---- starting ---- */
-static int take_slot(struct keeper *k, struct run *run)
-{
-	for (uint32_t i = 0; i < KEEPER_MAX_RUNS; i++)
-		if (!k->runs[i]) {
-			k->runs[i] = run;
-			k->count++;
-			k->top = i >= k->top ? i + 1 : k->top;
-			run->slot = i;
-			return 0;
-		}
-	return -EAGAIN;
-}
-
-/* A run that could not be started ends at once, with the reason. */
-static void stillborn(struct run *run)
-{
-	run->started_us = run->ended_us = clock_now_us();
-	keeper_say_ended(run);
-}
-
-/* No slot, or no memory for a run. */
-static void refuse(struct keeper *k, const struct wire_frame *frame, bool full)
-{
-	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
-	struct wire_ended ended = { .run = wire_get_u64(&r) };
-	if (full) {
-		err_set(&ended.err, ERR_IO, EAGAIN, "keeper", "%d runs at a time are the most", KEEPER_MAX_RUNS);
-		err_hint(&ended.err, -EAGAIN, "wait until one has ended, or open a second engine");
-	} else {
-		err_nomem(&ended.err);
-	}
-	struct wire_writer w = { BUF_MAX(8192) };
-	wire_put_ended(&w, &ended);
-	keeper_say(k, WIRE_ENDED, &w);
-	buf_done(&w.out);
-}
-
-static void on_start(struct keeper *k, struct wire_frame *frame)
-{
-	struct run *run = calloc(1, sizeof *run);
-	if (!run || take_slot(k, run) < 0) {
-		refuse(k, frame, run != NULL);
-		free(run);
-		return;
-	}
-	run->keeper = k;
-	run->pidfd = run->status = run->private_dir = -1;
-	run->ears = (struct ears){ .notify = -1, .peer = -1, .listener = -1, .resume_us = INT64_MAX };
-	run->streams[0] = run->streams[1] = (struct stream){ .from = -1, .to = -1 };
-	run->deadline_us = INT64_MAX;
-	run->group = GROUP_NONE;
-	struct start start = { 0 };
-	int result = start_read(frame, &start, &run->err);
-	run->number = start.number;
-	run->tell_start = start.tell_start;
-	run->want_samples = start.want_samples;
-	run->plan = start.plan;
-	if (result < 0 || run_spawn(run, &k->spare, &start, frame->fds, &run->err) < 0) {
-		stillborn(run);
-		return;
-	}
-	frame->fds[1] = frame->fds[2] = -1; /* the sinks are the streams' now */
-	run->output_left = run->plan.limits.output_bytes;
-	meter_start(run);
-	int64_t wall_ms = run->plan.limits.wall_ms;
-	run->deadline_us = wall_ms == PLAN_UNLIMITED ? INT64_MAX : run->started_us + wall_ms * 1000;
-	int watched = watch(k, run->pidfd, EPOLLIN, tag(run, SOURCE_PIDFD));
-	/* The reports can wait in their pipe for the end or for the meter's next look: each wake-up costs as much as a fork. */
-	if (run->tell_start && watched == 0)
-		watched = watch(k, run->status, EPOLLIN, tag(run, SOURCE_STATUS));
-	for (int which = 0; which < 2 && watched == 0; which++)
-		watched = watch_stream(run, which);
-	if (watched < 0)
-		run_abort(run, -watched);
-	else if (run->ears.notify >= 0)
-		keeper_watch_ears(run, run->ears.notify, true);
-}
-
+/* ---- what the host says ---- */
 static void cancel(struct keeper *k, const struct wire_frame *frame)
 {
 	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
@@ -302,7 +200,7 @@ static void on_prepare(struct keeper *k, const struct wire_frame *frame)
 static void on_frame(struct keeper *k, struct wire_frame *frame)
 {
 	if (frame->type == WIRE_START)
-		on_start(k, frame);
+		keeper_on_start(k, frame);
 	else if (frame->type == WIRE_PREPARE)
 		on_prepare(k, frame);
 	else if (frame->type == WIRE_CANCEL)
@@ -328,7 +226,11 @@ static void on_host(struct keeper *k)
 void keeper_hear(struct run *run)
 {
 	struct report report;
-	ssize_t got = 0;
+	ssize_t got = -1;
+	if (run->jail && run->jail->board->started && !run->started) {
+		run->started = true;
+		run_event(run, EV_STARTED, KILL_NONE);
+	}
 	while (run->status >= 0 && (got = read(run->status, &report, sizeof report)) == (ssize_t)sizeof report) {
 		if (report.kind == REPORT_STARTED) {
 			run->started = true; /* even if a limit was faster than this report */
@@ -343,7 +245,7 @@ void keeper_hear(struct run *run)
 			run_event(run, EV_EXITED, KILL_NONE);
 		}
 	}
-	if (got == 0)
+	if (run->status >= 0 && got == 0)
 		fd_done(&run->status); /* the reaper has closed it; its pidfd tells when it is gone */
 }
 
@@ -354,31 +256,67 @@ static void on_gone(struct run *run)
 	if (wait4(run->reaper, &status, WNOHANG, &usage) != run->reaper)
 		return;
 	keeper_hear(run);
-	run_conclude(run, &usage);
-	group_finish(&run->keeper->groups, run);
 	epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, run->pidfd, NULL);
 	fd_done(&run->pidfd);
 	fd_done(&run->status);
+	run_gone(run, &usage);
+}
+
+void run_gone(struct run *run, const struct rusage *usage)
+{
+	run_conclude(run, usage);
+	group_finish(&run->keeper->groups, run);
 	if (!run->have_status && run->reason == KILL_NONE)
 		err_set(&run->err, ERR_INTERNAL, 0, "reaper", "the reaper was killed before the command ended");
 	/* The last words are in the pipes already: nobody is left to add any, so they are taken before the drain is timed. */
 	run_event(run, EV_GONE, KILL_NONE);
 }
 
-static void on_output(struct run *run, int which)
+static void pump(struct run *run, int which)
 {
 	bool beyond = run_pump(run, which);
 	meter_warn(run, KILL_OUTPUT, run->usage.output_bytes, run->plan.limits.output_bytes);
 	if (beyond)
 		run_event(run, EV_LIMIT, KILL_OUTPUT);
-	watch_stream(run, which);
+}
+
+void keeper_take_rest(struct run *run)
+{
+	for (int which = 0; which < 2; which++) {
+		while (stream_wants_read(&run->streams[which]))
+			pump(run, which);
+		keeper_watch_stream(run, which);
+	}
+}
+
+static void on_output(struct run *run, int which)
+{
+	pump(run, which);
+	keeper_watch_stream(run, which);
 	if (run_is_silent(run))
 		run_event(run, EV_SILENT, KILL_NONE);
+}
+
+static void on_jail(struct keeper *k, const struct epoll_event *event, enum jail_source source)
+{
+	struct jail *jail = k->jails.v[event->data.u64 >> 32];
+	if (!jail)
+		return;
+	if (source == JAIL_PID)
+		jails_on_gone(&k->jails, jail);
+	else if (source == JAIL_SOCKET)
+		jails_hear(&k->jails, jail);
+	else if (jail->run)
+		run_hear(jail->run, event->events & EPOLLIN);
 }
 
 static void dispatch(struct keeper *k, const struct epoll_event *event)
 {
 	enum source source = (enum source)(uint32_t)event->data.u64;
+	if (source >= SOURCE_JAIL) {
+		on_jail(k, event, (enum jail_source)(source - SOURCE_JAIL));
+		return;
+	}
 	if (source == SOURCE_HOST) {
 		on_host(k);
 		return;
@@ -426,7 +364,7 @@ static bool is_metered(const struct run *run)
 
 int keeper_wait_ms(const struct keeper *k)
 {
-	int64_t next = INT64_MAX;
+	int64_t next = jails_next_us(&k->jails);
 	for (size_t i = 0; i < k->top; i++) {
 		const struct run *run = k->runs[i];
 		if (!run)
@@ -447,6 +385,7 @@ int keeper_wait_ms(const struct keeper *k)
 static void on_time(struct keeper *k)
 {
 	int64_t now = clock_now_us();
+	jails_on_time(&k->jails, now);
 	for (size_t i = 0; i < k->top; i++) {
 		struct run *run = k->runs[i];
 		if (run && run->sample_at_us <= now && !run->started)
@@ -472,7 +411,7 @@ static bool is_reaper(const struct keeper *k, pid_t pid)
 	for (size_t i = 0; i < k->top; i++)
 		if (k->runs[i] && k->runs[i]->reaper == pid)
 			return true;
-	return k->spare.pid == pid || k->groups.warmer == pid;
+	return jails_has(&k->jails, pid) || k->spare.pid == pid || k->groups.warmer == pid;
 }
 
 /* Children that are no reaper of ours were left by a reaper that was killed. As they die their own children become ours. */
@@ -527,18 +466,20 @@ static void finish_all(struct keeper *k)
 	end_all(k);
 	while (k->count > 0)
 		wait_and_serve(k, keeper_wait_ms(k));
+	jails_finish(&k->jails);
 	groups_done(&k->groups);
 }
 
 static int init(struct keeper *k, int socket)
 {
 	k->host = socket;
-	k->proc = -1;
+	k->proc = k->jails.mounts = -1;
+	k->jails.keeper = k;
 	k->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (k->epoll < 0)
 		return -errno;
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a killed reaper leaves comes to us */
-	return socket < 0 ? 0 : watch(k, socket, EPOLLIN, tag(NULL, SOURCE_HOST));
+	return socket < 0 ? 0 : keeper_watch(k, socket, EPOLLIN, keeper_tag(NULL, SOURCE_HOST));
 }
 
 /* ---- a process of its own ---- */

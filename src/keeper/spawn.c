@@ -72,7 +72,7 @@ pid_t clone_reaper(uint64_t namespaces, int *ret_pidfd)
 
 /* The caller's arguments and environment are the reaper's own memory, since it was forked: whoever asks /proc for them, inside the
  * run, must not find them. They lie side by side: the arguments from the program's name up to the first variable. */
-static void forget_caller(void)
+void forget_caller(void)
 {
 	if (environ && environ[0] && program_invocation_name && program_invocation_name < environ[0])
 		explicit_bzero(program_invocation_name, (size_t)(environ[0] - program_invocation_name));
@@ -104,45 +104,76 @@ static int start_reaper(struct run *run, struct entry *entry, uint64_t namespace
 	return 0;
 }
 
-int run_spawn(struct run *run, struct keeper_spare *spare, const struct start *start, const int *fds, struct err *e)
+/* Pipes for the output; what the command gets is in `inner`. */
+static int open_output(const struct run *run, const struct start *start, const int *fds, struct spawning *s, int *inner,
+		       struct err *e)
+{
+	int opened = open_pipe(s->out);
+	if (opened == 0)
+		opened = open_pipe(s->err);
+	if (opened == 0)
+		opened = give_pipe(&run->plan, s->out[1]);
+	if (opened == 0)
+		opened = give_pipe(&run->plan, s->err[1]);
+	if (opened < 0)
+		return err_set(e, ERR_IO, -opened, "pipes", "cannot make a pipe");
+	inner[0] = fds[0];
+	inner[1] = s->out[1];
+	inner[2] = s->err[1];
+	for (size_t i = 3; i < 3 + start->named; i++)
+		inner[i] = fds[i];
+	return 0;
+}
+
+/* A reaper for this run alone. */
+static int spawn_alone(struct run *run, struct keeper_spare *spare, const struct start *start, uint64_t namespaces,
+		       struct spawning *s, const int *inner, struct err *e)
+{
+	int opened = open_pipe(s->status);
+	if (opened < 0)
+		return err_set(e, ERR_IO, -opened, "pipes", "cannot make a pipe");
+	if (!pool_hand_over(spare, run, start, s->status[1], inner)) {
+		static struct entry entry; /* the reaper's is a copy */
+		start_entry(start, &run->plan, s->status[1], inner, &entry);
+		entry.own_pids = run->own_pids;
+		bool sends = plan_has(&run->plan, OP_SECCOMP_HEARD) || plan_has(&run->plan, OP_OWN_NETWORK);
+		if (sends && wire_pair(s->notify) == 0)
+			entry.notify = s->notify[1];
+		TRY(start_reaper(run, &entry, namespaces, e));
+		run->ears.notify = TAKE_FD(s->notify[0]);
+		run->ears.peer = TAKE_FD(s->notify[1]);
+	}
+	run->status = TAKE_FD(s->status[0]);
+	return 0;
+}
+
+static int spawn(struct run *run, struct keeper_spare *spare, struct jails *jails, const struct start *start, uint64_t namespaces,
+		 const int *fds, struct err *e)
+{
+	int inner[3 + KEEPER_MAX_NAMED];
+	autoclean(spawning_done) struct spawning s = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	TRY(open_output(run, start, fds, &s, inner, e));
+	run->started_us = clock_now_us();
+	if (!jails_take(jails, run, start, inner))
+		TRY(spawn_alone(run, spare, start, namespaces, &s, inner, e));
+	stream_open(&run->streams[0], TAKE_FD(s.out[0]), fds[1]);
+	stream_open(&run->streams[1], TAKE_FD(s.err[0]), fds[2]);
+	return 0;
+}
+
+int run_spawn(struct run *run, struct keeper_spare *spare, struct jails *jails, const struct start *start, const int *fds,
+	      struct err *e)
 {
 	uint64_t namespaces = 0;
 	TRY(do_keeper_ops(run, &namespaces, e));
 	TRY(run_open_network(run, e));
 	run->own_pids = namespaces & CLONE_NEWPID;
-
-	autoclean(spawning_done) struct spawning s = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	int opened = open_pipe(s.status);
-	if (opened == 0)
-		opened = open_pipe(s.out);
-	if (opened == 0)
-		opened = open_pipe(s.err);
-	if (opened == 0)
-		opened = give_pipe(&run->plan, s.out[1]);
-	if (opened == 0)
-		opened = give_pipe(&run->plan, s.err[1]);
-	if (opened < 0)
-		return err_set(e, ERR_IO, -opened, "pipes", "cannot make a pipe");
-
-	int inner[3 + KEEPER_MAX_NAMED] = { fds[0], s.out[1], s.err[1] };
-	for (size_t i = 3; i < 3 + start->named; i++)
-		inner[i] = fds[i];
-	run->started_us = clock_now_us();
-	if (!pool_hand_over(spare, run, start, s.status[1], inner)) {
-		static struct entry entry; /* the reaper's is a copy */
-		start_entry(start, &run->plan, s.status[1], inner, &entry);
-		entry.own_pids = run->own_pids;
-		bool sends = plan_has(&run->plan, OP_SECCOMP_HEARD) || plan_has(&run->plan, OP_OWN_NETWORK);
-		if (sends && wire_pair(s.notify) == 0)
-			entry.notify = s.notify[1];
-		TRY(start_reaper(run, &entry, namespaces, e));
-		run->ears.notify = TAKE_FD(s.notify[0]);
-		run->ears.peer = TAKE_FD(s.notify[1]);
-	}
-	run->status = TAKE_FD(s.status[0]);
-	stream_open(&run->streams[0], TAKE_FD(s.out[0]), fds[1]);
-	stream_open(&run->streams[1], TAKE_FD(s.err[0]), fds[2]);
-	return 0;
+	int result = spawn(run, spare, jails, start, namespaces, fds, e);
+	bool want = result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -EAGAIN;
+	if (!want || jails_make_room(jails) == 0)
+		return result;
+	*e = (struct err){ 0 };
+	return spawn(run, spare, jails, start, namespaces, fds, e);
 }
 
 /* The kernel lets a user watch so many descriptors and no more. What cannot be watched would go on unseen. */
@@ -150,6 +181,10 @@ void run_abort(struct run *run, int errnum)
 {
 	err_set(&run->err, ERR_IO, errnum, "keeper", "cannot watch the run");
 	err_hint(&run->err, 0, "/proc/sys/fs/epoll/max_user_watches limits what all programs of a user watch together");
+	if (run->jail) {
+		kill(run->reaper, SIGKILL);
+		return; /* its end is told with the jail's */
+	}
 	keeper_end_child(run->reaper, run->pidfd);
 	run->reaper = 0;
 	keeper_kill_strays(run->keeper);

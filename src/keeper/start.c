@@ -13,6 +13,7 @@ int start_read(struct wire_frame *frame, struct start *ret, struct err *e)
 	r.bad |= (wishes & ~(uint32_t)WIRE_ALL_WISHES) != 0;
 	ret->tell_start = wishes & WIRE_TELL_START;
 	ret->want_samples = wishes & WIRE_WANT_SAMPLES;
+	ret->fresh = wishes & WIRE_WANT_FRESH;
 	ret->named = wire_get_count(&r, 4);
 	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named)
 		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");

@@ -87,6 +87,8 @@ static void drain(struct run *run)
 	if (!run->own_pids)
 		keeper_kill_strays(run->keeper);
 	enter_state(run, RUN_DRAINING, run->plan.limits.drain_ms * 1000);
+	if (run->all_gone)
+		keeper_take_rest(run);
 	if (run_is_silent(run))
 		run_event(run, EV_SILENT, KILL_NONE);
 }

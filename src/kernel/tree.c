@@ -199,6 +199,8 @@ static void sum_up(struct tree *t)
 		sum.memory.shared += m->memory.shared;
 		sum.memory.swapped += m->memory.swapped;
 	}
+	/* The kernel rounds down what was waited for: so this may be short of the truth by two ticks, never beyond it. */
+	sum.cpu_us -= sum.cpu_us < t->before_us ? sum.cpu_us : t->before_us;
 	t->usage = sum;
 }
 

@@ -45,9 +45,10 @@ struct tree_usage {
 
 struct tree {
 	pid_t root;
-	size_t enough; /* more processes than this are not counted: they are too many already; 0: all are */
-	bool with_io;  /* read who wrote what, too */
-	bool with_fds; /* and how many descriptors each has */
+	size_t enough;      /* more processes than this are not counted: they are too many already; 0: all are */
+	bool with_io;       /* read who wrote what, too */
+	bool with_fds;      /* and how many descriptors each has */
+	uint64_t before_us; /* of the root and of whom it has waited for, before this tree was: not counted */
 	struct tree_member *members;
 	size_t count; /* sorted by pid */
 	uint32_t looks_since_read;

@@ -282,7 +282,7 @@ int launcher_prepare(struct launcher *l, const struct plan_spare *kind, struct e
 	if (l->options.inside && l->options.inside->has_spare)
 		return 0;
 	TRY(start_keeper(l, e));
-	struct wire_writer w = { BUF_MAX(64) };
+	struct wire_writer w = { BUF_MAX(128) };
 	plan_spare_put(&w, kind);
 	tell(l, WIRE_PREPARE, &w, NULL, 0); /* it only saves time: what is wrong with the keeper shows when a run is started */
 	buf_done(&w.out);

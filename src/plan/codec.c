@@ -90,8 +90,10 @@ static int get_ops(struct wire_reader *r, struct plan *p)
 	if (!p->ops)
 		return -ENOMEM;
 	p->op_room = p->op_count + 1;
-	for (size_t i = 0; i < p->op_count && !r->bad; i++)
+	for (size_t i = 0; i < p->op_count && !r->bad; i++) {
+		p->shape.size = (size_t)(r->p - (const char *)p->shape.data); /* without the last one, which names the command */
 		get_op(r, &p->ops[i]);
+	}
 	return 0;
 }
 
@@ -104,6 +106,7 @@ static int get_plan(struct wire_reader *r, struct plan *p)
 	p->backend = wire_get_text(r);
 	TRY(get_list(r, &p->argv, &p->argc));
 	TRY(get_list(r, &p->env, &p->envc));
+	p->shape.data = r->p;
 	int64_t *numbers[8];
 	limit_numbers(&p->limits, numbers);
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {

@@ -115,6 +115,7 @@ struct plan {
 	size_t op_room, claim_room;
 	struct strv texts; /* owns the strings of a plan under construction */
 	struct buf bytes;  /* owns those of a decoded one */
+	struct blob shape; /* of a decoded one: all that it says but the names, the command, and its arguments and environment */
 };
 
 void plan_done(struct plan *p);

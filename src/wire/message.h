@@ -116,7 +116,8 @@ struct wire_heard {
 enum wire_wish {
 	WIRE_TELL_START = 1 << 0,   /* STARTED at once; else when it happens to be noticed, which is cheaper */
 	WIRE_WANT_SAMPLES = 1 << 1, /* SAMPLE */
-	WIRE_ALL_WISHES = (1 << 2) - 1,
+	WIRE_WANT_FRESH = 1 << 2,   /* nothing that another run has used, and nothing that another gets */
+	WIRE_ALL_WISHES = (1 << 3) - 1,
 };
 
 /* Which limits a control group held, by its version (0: none did), and since when. */

@@ -1,7 +1,9 @@
 /* A host of the library that is there to be killed and stopped: host KEEPER COUNT TIMEOUT_MS COMMAND...
  *
- * It starts the command COUNT times, says "up", and waits for all of them. Then it says what became of them, one line: the
- * exit statuses. A line on standard input makes it run `true` once more, to show that it still can, and end. */
+ * It starts the command COUNT times, says "up", and waits for all of them. With HOST_WARM in its environment it has run `true`
+ * twice before, so that there are jails that are kept, and its private directory is in memory, as jails want it. Then it says what
+ * became of them, one line: the exit statuses. A line on standard input makes it run `true` once more, to show that it still can,
+ * and end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@ static struct cordon_policy *policy_of(int64_t timeout_ms, struct cordon_error *
 	/* More than memory is good for: the private directory is on the disk, where a killed keeper leaves it. */
 	if (cordon_policy_set_number(policy, "timeoutMs", timeout_ms, error) < 0 ||
 	    cordon_policy_set_number(policy, "maxProcesses", 50, error) < 0 ||
-	    cordon_policy_set_number(policy, "maxDiskMB", 1000, error) < 0) {
+	    cordon_policy_set_number(policy, "maxDiskMB", getenv("HOST_WARM") ? 100 : 1000, error) < 0) {
 		cordon_policy_free(policy);
 		return NULL;
 	}
@@ -46,7 +48,14 @@ int main(int argc, char **argv)
 	struct cordon_policy *policy = policy_of(strtoll(argv[3], NULL, 10), &error);
 	if (!policy)
 		return give_up(&error);
-	struct cordon_run_options options = { .size = sizeof options, .argv = (const char *const *)argv + 4, .policy = policy };
+	const char *const plain[] = { "true", NULL };
+	struct cordon_run_options options = { .size = sizeof options, .argv = plain, .policy = policy };
+	for (int i = 0; getenv("HOST_WARM") && i < 3; i++) {
+		if (cordon_execute(engine, &options, &runs[0], &error) < 0)
+			return give_up(&error);
+		cordon_run_free(runs[0]);
+	}
+	options.argv = (const char *const *)argv + 4;
 	for (int i = 0; i < count && i < MOST; i++)
 		if (cordon_run_start(engine, &options, &runs[i], &error) < 0)
 			return give_up(&error);
@@ -62,7 +71,6 @@ int main(int argc, char **argv)
 	dprintf(1, "%s\n", line);
 	if (read(0, line, sizeof line) <= 0)
 		return 3;
-	const char *const plain[] = { "true", NULL };
 	options.argv = plain;
 	if (cordon_execute(engine, &options, &runs[0], &error) < 0)
 		return give_up(&error);

@@ -7,7 +7,8 @@ TREE = "setsid sleep 600 & (trap '' TERM HUP; sleep 600) & (sleep 600 &) ; wait"
 
 
 def start():
-    host = subprocess.Popen([HOST, KEEPER, "2", "3000", "sh", "-c", TREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    env = {**os.environ, "HOST_WARM": "1"} if random.random() < 0.5 else None  # every second one has jails that are kept
+    host = subprocess.Popen([HOST, KEEPER, "2", "3000", "sh", "-c", TREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
     time.sleep(random.choice((random.uniform(0, 0.02), random.uniform(0, 0.1), random.uniform(0.1, 0.4))))
     return host, children(host.pid)
 

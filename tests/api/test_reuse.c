@@ -1,0 +1,468 @@
+/* Jails are kept for the next run of the same plan: what does one run leave for the next? Each attack is made in a kept jail, and
+ * the run after it looks; the twin shows that the jail was kept, or that what is allowed works. In a new jail the command is
+ * one of the first processes, since nothing ran in it before. */
+#include "api.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static struct cordon_engine *engine;
+static char said[8192];
+static char new_pid[32]; /* of a command in a new jail */
+
+#define WHO "set -- /proc/[0-9]*; echo $#"
+
+/* What a script says, both streams together; the exit status is put behind unless it is 0. */
+static const char *say_with(struct cordon_engine *in, const struct cordon_policy *policy, const char *script, const char *argument)
+{
+	struct cordon_run_options options = { .skip_guard = 1,
+					      .policy = policy,
+					      .argv = ARGV("sh", "-c", script, "sh", argument ? argument : "") };
+	struct cordon_run *run = start(in, options);
+	const struct cordon_result *result = finish(run);
+	int length = snprintf(said, sizeof said, "%s%s", result->output[0], result->output[1]);
+	while (length > 0 && said[length - 1] == '\n')
+		said[--length] = '\0';
+	if (result->exit_status)
+		snprintf(said + length, sizeof said - (size_t)length, "%s(%d%s%s)", length ? " " : "", result->exit_status,
+			 result->error ? " " : "", result->error ? result->error->message : "");
+	cordon_run_free(run);
+	return said;
+}
+
+static const char *say(const char *script)
+{
+	return say_with(engine, NULL, script, NULL);
+}
+
+static int is_kept(void)
+{
+	return strcmp(say("echo $$"), new_pid) != 0;
+}
+
+/* Two runs of the plan, and the next one finds a jail. */
+static void warm(void)
+{
+	say("true");
+	say("true");
+	assert_true(is_kept());
+}
+
+/* The attack, in a kept jail, and what the next run sees of it. */
+static void expect_trace(const char *attack, const char *look, const char *expected)
+{
+	warm();
+	char before[sizeof said];
+	memcpy(before, say(look), sizeof before);
+	assert_string_equal(before, expected);
+	warm();
+	const char *answer = say(attack);
+	if (strcmp(answer, "done") != 0)
+		print_message("# the attack itself: %s\n", answer);
+	assert_string_equal(answer, "done");
+	answer = say(look);
+	if (strcmp(answer, expected) != 0)
+		print_message("# after \"%s\" \"%s\" says: %s\n", attack, look, answer);
+	assert_string_equal(answer, expected);
+}
+
+static int open_one(void **state)
+{
+	(void)state;
+	engine = open_engine();
+	snprintf(new_pid, sizeof new_pid, "%s", say("echo $$"));
+	return 0;
+}
+
+static int close_one(void **state)
+{
+	(void)state;
+	cordon_engine_close(engine);
+	return 0;
+}
+
+/* ---- that they are kept, and when not ---- */
+static void P_026_a_plan_that_comes_again_finds_a_jail(void **state)
+{
+	(void)state;
+	assert_string_equal(say("echo $$"), new_pid); /* one run alone leaves nothing */
+	assert_true(is_kept());
+	assert_true(is_kept());
+	assert_string_equal(say("exit 7"), "(7)");
+	assert_true(is_kept());
+	assert_string_equal(say("kill -9 $$"), "(137)");
+	assert_string_equal(say("echo out; echo err >&2"), "out\nerr");
+	assert_true(is_kept());
+}
+
+static void another_plan_does_not(void **state)
+{
+	(void)state;
+	warm();
+	struct cordon_policy *other = policy_of("{\"resourceLimits\":{\"maxMemoryMB\":200}}");
+	assert_string_equal(say_with(engine, other, "echo $$", NULL), new_pid);
+	assert_string_equal(say_with(engine, other, "echo $$", NULL), new_pid);
+	assert_string_not_equal(say_with(engine, other, "echo $$", NULL), new_pid);
+	cordon_policy_free(other);
+	assert_true(is_kept());
+}
+
+static void without_reuse_every_jail_is_new(void **state)
+{
+	(void)state;
+	struct cordon_engine *fresh = NULL;
+	struct cordon_error error = { 0 };
+	struct cordon_engine_options options = {
+		.size = sizeof options, .keeper_path = keeper(), .ignore_user_policy = 1, .no_reuse = 1
+	};
+	assert_int_equal(cordon_engine_open(&options, &fresh, &error), 0);
+	for (int i = 0; i < 5; i++)
+		assert_string_equal(say_with(fresh, NULL, "echo $$", NULL), new_pid);
+	cordon_engine_close(fresh);
+}
+
+static void several_at_once_have_one_each(void **state)
+{
+	(void)state;
+	struct cordon_run *runs[20];
+	for (int round = 0; round < 4; round++) {
+		for (size_t i = 0; i < COUNT_OF(runs); i++) /* who is there, beside the jail and the shell? */
+			runs[i] = start(engine, (struct cordon_run_options){ .argv = ARGV("sh", "-c", WHO) });
+		for (size_t i = 0; i < COUNT_OF(runs); i++) {
+			const struct cordon_result *result = finish(runs[i]);
+			assert_string_equal(result->output[0], "2\n");
+			cordon_run_free(runs[i]);
+		}
+	}
+}
+
+/* ---- what lies around ---- */
+static void files_do_not_stay(void **state)
+{
+	(void)state;
+	const char *look = "ls -A $HOME $TMPDIR /dev/shm | tr '\\n' ' ' | sed 's/ *$//'";
+	const char *clean = "/dev/shm: home tmp  /dev/shm/home:  /dev/shm/tmp:";
+	expect_trace("echo x >$HOME/left; echo done", look, clean);
+	expect_trace("mkdir -p $TMPDIR/a/b; echo done", look, clean);
+	expect_trace("echo x >/dev/shm/left; echo done", look, clean);
+	expect_trace("ln -s /etc/passwd $HOME/link; mkfifo $TMPDIR/pipe; echo done", look, clean);
+	expect_trace("mv $HOME /dev/shm/other; mkdir $HOME; echo done", look, clean);
+	expect_trace("rmdir $HOME; mkdir $HOME; chmod 700 $HOME; echo done", look, clean);
+	/* The twin: who cleans up behind itself keeps the jail. */
+	warm();
+	assert_string_equal(say("echo x >$TMPDIR/x && cat $TMPDIR/x && rm $TMPDIR/x"), "x");
+	assert_true(is_kept());
+}
+
+static void nor_do_modes_times_and_attributes(void **state)
+{
+	(void)state;
+	const char *modes = "stat -c '%a %u %F' $HOME $TMPDIR";
+	char expected[sizeof said];
+	memcpy(expected, say(modes), sizeof expected);
+	expect_trace("chmod 755 $HOME && chmod 711 $TMPDIR && echo done", modes, expected);
+	expect_trace("chmod 0 $HOME && echo done", modes, expected);
+	const char *attributes =
+		"python3 -c 'import os; print(os.listxattr(os.environ[\"HOME\"]), os.listxattr(os.environ[\"TMPDIR\"]))'";
+	memcpy(expected, say(attributes), sizeof expected);
+	/* A default access list would be inherited by all that the next run makes. */
+	expect_trace("python3 -c 'import os\ntry: os.setxattr(os.environ[\"HOME\"], \"user.x\", b\"message\")\nexcept OSError: "
+		     "pass\nprint(\"done\")'",
+		     attributes, expected);
+	/* A time is a number that can be chosen. */
+	const char *times = "test $(stat -c %Y $HOME) -gt 1600000000 && test $(stat -c %X $TMPDIR) -gt 1600000000 && echo now";
+	expect_trace("touch -d @12345 $HOME && touch -a -d @54321 $TMPDIR && echo done", times, "now");
+	/* The twin: that alone does not cost the jail. */
+	warm();
+	say("touch -d @12345 $HOME");
+	assert_true(is_kept());
+}
+
+/* Memory files without a name, kept alive by a message to itself that nobody takes. */
+static void nor_what_nobody_can_see(void **state)
+{
+	(void)state;
+	warm();
+	const char *hide =
+		"python3 -c '\n"
+		"import os, socket, array\n"
+		"f = os.open(os.environ[\"TMPDIR\"] + \"/x\", os.O_CREAT | os.O_RDWR); os.write(f, b\"x\" * 5000000)\n"
+		"os.unlink(os.environ[\"TMPDIR\"] + \"/x\")\n"
+		"a, b = socket.socketpair()\n"
+		"a.sendmsg([b\"x\"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array(\"i\", [f, a.fileno(), b.fileno()]))])\n"
+		"print(\"done\")'";
+	assert_string_equal(say(hide), "done");
+	assert_string_equal(say("df --output=used /dev/shm | tail -1 | tr -d ' '"), "0");
+}
+
+/* ---- who lives on ---- */
+static void nobody_lives_on(void **state)
+{
+	(void)state;
+	const char *look = WHO;
+	expect_trace("(sleep 61 &) ; setsid sleep 61 >/dev/null 2>&1 & echo done", look, "2");
+	expect_trace("trap '' TERM HUP; (trap '' TERM; while :; do sleep 1; done) >/dev/null 2>&1 & echo done", look, "2");
+	/* A stopped one, and one that is no ordinary child. */
+	expect_trace("sleep 61 & kill -STOP $!; echo done", look, "2");
+	/* Not told until they are gone: and then the jail stays. */
+	warm();
+	assert_string_equal(say("sleep 61 >/dev/null 2>&1 & echo done"), "done");
+	assert_true(is_kept());
+}
+
+static void the_jail_itself_stays_as_it_is(void **state)
+{
+	(void)state;
+	char all[sizeof said];
+	memcpy(all, say("taskset -p $$ | sed 's/.*: //'"), sizeof all);
+	expect_trace("taskset -p 1 1 >/dev/null; echo done", "taskset -p $$ | sed 's/.*: //'", all);
+	/* Refused by the filter, as long as pid 1 is not oneself. */
+	memcpy(all, say("ulimit -n; ulimit -p; nice"), sizeof all);
+	expect_trace("prlimit --pid 1 --nofile=20 2>/dev/null; renice -n 5 -p 1 >/dev/null 2>&1; ionice -c 3 -p 1 2>/dev/null; "
+		     "chrt -i -p 0 1 2>/dev/null; echo done",
+		     "ulimit -n; ulimit -p; nice", all);
+	expect_trace("ulimit -n 20; ulimit -p 5; nice -n 5 true; umask 0; cd /; echo done", "ulimit -n; ulimit -p; nice", all);
+}
+
+static void signals_are_not_passed_on(void **state)
+{
+	(void)state;
+	/* To pid 1: it ends its own run, at most. */
+	for (int signal = 1; signal < 64; signal++) {
+		char script[100];
+		if (signal == SIGKILL || signal == SIGSTOP || signal == 32 || signal == 33)
+			continue;
+		warm();
+		snprintf(script, sizeof script, "kill -%d 1; kill -%d 1", signal, signal);
+		say(script);
+		assert_string_equal(say("sleep 0.02; echo alive"), "alive");
+	}
+	warm();
+	assert_string_equal(say("kill -9 1; kill -STOP 1; cut -d' ' -f3 /proc/1/stat | tr SDR www"), "w");
+	assert_true(is_kept());
+}
+
+static void nothing_is_told_of_the_last_run(void **state)
+{
+	(void)state;
+	warm();
+	say_with(engine, NULL, "true", "SECRET-ARGUMENT");
+	assert_string_equal(say("cat /proc/1/environ /proc/1/cmdline /proc/1/mem 2>/dev/null | grep -ac SECRET"), "0 (1)");
+	assert_string_equal(say("ls /proc/1/fd 2>/dev/null | wc -l"), "0");
+	assert_true(is_kept());
+}
+
+/* ---- what the paths are now ---- */
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static const char *in_work(const char *name)
+{
+	static char paths[4][4200];
+	static int next;
+	char *path = paths[next++ % 4];
+	snprintf(path, sizeof paths[0], "%s/%s", work(), name);
+	return path;
+}
+
+static struct cordon_policy *policy_with(const char *format)
+{
+	char json[20000];
+	const char *w = work();
+	snprintf(json, sizeof json, format, w, w);
+	return policy_of(json);
+}
+
+static void replaced_directories_are_noticed(void **state)
+{
+	(void)state;
+	mkdir(in_work("d"), 0777);
+	chmod(in_work("d"), 0777);
+	put(in_work("d/f"), "old");
+	struct cordon_policy *policy = policy_with("{\"allowedWritePaths\":[\"%s/d\"]}");
+	const char *look = "cat $1/d/f; touch $1/d/new-$$ && rm $1/d/new-$$";
+	for (int i = 0; i < 3; i++)
+		assert_string_equal(say_with(engine, policy, look, work()), "old");
+	rename(in_work("d"), in_work("d.away"));
+	mkdir(in_work("d"), 0777);
+	chmod(in_work("d"), 0777);
+	put(in_work("d/f"), "new");
+	assert_string_equal(say_with(engine, policy, look, work()), "new");
+	/* The twin: new files in it do not matter. */
+	put(in_work("d/f"), "newer");
+	say_with(engine, policy, "true", NULL);
+	assert_string_equal(say_with(engine, policy, "cat $1/d/f; test $$ -gt 4 && echo kept", work()), "newerkept");
+	cordon_policy_free(policy);
+	unlink(in_work("d/f"));
+	unlink(in_work("d.away/f"));
+	rmdir(in_work("d"));
+	rmdir(in_work("d.away"));
+}
+
+static void replaced_files_are_noticed(void **state)
+{
+	(void)state;
+	mkdir(in_work("in"), 0755);
+	char outside[] = "/var/tmp/cordon-reuse-XXXXXX";
+	assert_non_null(mkdtemp(outside));
+	chmod(outside, 0755);
+	char file[100], other[100], json[400];
+	snprintf(file, sizeof file, "%s/f", outside);
+	snprintf(other, sizeof other, "%s/g", outside);
+	put(file, "old");
+	snprintf(json, sizeof json, "{\"allowedReadPaths\":[\"%s\"]}", file);
+	struct cordon_policy *policy = policy_of(json);
+	for (int i = 0; i < 3; i++)
+		assert_string_equal(say_with(engine, policy, "cat $1", file), "old");
+	put(other, "new");
+	rename(other, file);
+	assert_string_equal(say_with(engine, policy, "cat $1", file), "new");
+	put(file, "written over");
+	assert_string_equal(say_with(engine, policy, "cat $1", file), "written over");
+	cordon_policy_free(policy);
+	unlink(file);
+	rmdir(outside);
+	rmdir(in_work("in"));
+}
+
+/* A denied file is hidden by a mount on its name. When the name is taken away, in any namespace, so is the mount. */
+static void hidden_files_stay_hidden(void **state)
+{
+	(void)state;
+	put(in_work("secret"), "secret");
+	struct cordon_policy *policy = policy_with("{\"allowedWritePaths\":[\"%s\"],\"deniedPaths\":[\"%s/secret\"]}");
+	const char *look = "cat */secret secret ./s?cret 2>/dev/null || echo hidden";
+	for (int i = 0; i < 3; i++)
+		assert_string_equal(say_with(engine, policy, look, NULL), "hidden");
+	link(in_work("secret"), in_work("other"));
+	unlink(in_work("secret"));
+	rename(in_work("other"), in_work("secret"));
+	assert_string_equal(say_with(engine, policy, look, NULL), "hidden");
+	put(in_work("other"), "another secret");
+	rename(in_work("other"), in_work("secret"));
+	assert_string_equal(say_with(engine, policy, look, NULL), "hidden");
+	cordon_policy_free(policy);
+	unlink(in_work("secret"));
+}
+
+/* ---- what is told of a run is its own ---- */
+static int64_t usage_of(const char *script, int64_t *ret_cpu_us)
+{
+	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV("sh", "-c", script) });
+	const struct cordon_result *result = finish(run);
+	assert_int_equal(result->exit_status, 0);
+	int64_t peak = result->usage->peak_memory_bytes;
+	*ret_cpu_us = result->usage->cpu_us;
+	cordon_run_free(run);
+	return peak;
+}
+
+static void usage_starts_at_nothing(void **state)
+{
+	(void)state;
+	int64_t cpu_us;
+	warm();
+	int64_t peak =
+		usage_of("exec python3 -c 'x = bytearray(90 << 20)\nimport time\nwhile time.process_time() < 0.4: pass'", &cpu_us);
+	assert_true(peak > (90 << 20) && peak < (120 << 20));
+	assert_true(cpu_us > 380000 && cpu_us < 520000);
+	assert_true(is_kept());
+	peak = usage_of("true", &cpu_us);
+	assert_true(peak > 0 && peak < (20 << 20));
+	assert_true(cpu_us < 60000);
+	/* Not even when the meter looks. */
+	peak = usage_of("sleep 0.2", &cpu_us);
+	assert_true(peak < (20 << 20));
+	assert_true(cpu_us < 60000);
+	assert_true(is_kept());
+}
+
+static void a_run_that_is_ended_leaves_nothing(void **state)
+{
+	(void)state;
+	struct cordon_policy *policy = policy_of("{\"resourceLimits\":{\"timeoutMs\":300}}");
+	for (int i = 0; i < 4; i++) {
+		assert_string_equal(say_with(engine, policy, "echo fine", NULL), "fine");
+		say_with(engine, policy, "trap '' TERM; sleep 20", NULL);
+	}
+	assert_string_equal(say_with(engine, policy, WHO, NULL), "2");
+	cordon_policy_free(policy);
+	warm();
+	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV("sleep", "60") });
+	usleep(100000);
+	cordon_run_cancel(run);
+	assert_string_equal(finish(run)->kill_reason, "manual");
+	cordon_run_free(run);
+	assert_string_equal(say("echo fine"), "fine");
+}
+
+static void refusals_are_told_of_whom_they_concern(void **state)
+{
+	(void)state;
+	static const char refused[] =
+		"python3 -c 'import socket\nfor i in range(3):\n try: socket.socket()\n except OSError: pass'";
+	static const int expected[] = { 0, 1, 0, 1, 1, 0 };
+	warm();
+	for (size_t i = 0; i < COUNT_OF(expected); i++) {
+		struct cordon_run *run =
+			start(engine, (struct cordon_run_options){ .argv = ARGV("sh", "-c", expected[i] ? refused : "true") });
+		finish(run);
+		const char *told = strstr(cordon_run_json(run), "\"denials\"");
+		assert_non_null(told);
+		assert_int_equal(strstr(told, "\"syscall\"") != NULL, expected[i]);
+		assert_int_equal(strstr(told, "\"count\": 3") != NULL, expected[i]);
+		cordon_run_free(run);
+	}
+	assert_true(is_kept());
+}
+
+static void what_cannot_be_started_says_so(void **state)
+{
+	(void)state;
+	warm();
+	assert_string_equal(say("exec /nonexistent/program 2>/dev/null"), "(127)");
+	struct cordon_run *run = NULL;
+	struct cordon_error error = { 0 };
+	put(in_work("text"), "not a program\n");
+	chmod(in_work("text"), 0755);
+	struct cordon_run_options options = { .size = sizeof options, .argv = ARGV(in_work("text")), .working_directory = work() };
+	assert_int_equal(cordon_run_start(engine, &options, &run, &error), 0);
+	assert_int_equal(finish(run)->exit_status, 126);
+	cordon_run_free(run);
+	unlink(in_work("text"));
+	assert_string_equal(say("echo fine"), "fine");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_one, close_one)
+		CASE(P_026_a_plan_that_comes_again_finds_a_jail),
+		CASE(another_plan_does_not),
+		CASE(without_reuse_every_jail_is_new),
+		CASE(several_at_once_have_one_each),
+		CASE(files_do_not_stay),
+		CASE(nor_do_modes_times_and_attributes),
+		CASE(nor_what_nobody_can_see),
+		CASE(nobody_lives_on),
+		CASE(the_jail_itself_stays_as_it_is),
+		CASE(signals_are_not_passed_on),
+		CASE(nothing_is_told_of_the_last_run),
+		CASE(replaced_directories_are_noticed),
+		CASE(replaced_files_are_noticed),
+		CASE(hidden_files_stay_hidden),
+		CASE(usage_starts_at_nothing),
+		CASE(a_run_that_is_ended_leaves_nothing),
+		CASE(refusals_are_told_of_whom_they_concern),
+		CASE(what_cannot_be_started_says_so),
+	};
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, clean_up);
+}
