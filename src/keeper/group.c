@@ -15,8 +15,9 @@
 #include "base/scope.h"
 #include "keeper/run.h"
 
-/* A run that is younger is not worth it. */
+/* A run that is younger is not worth it, unless it takes memory in haste: that much of the limit. */
 #define ATTACH_US 15000
+#define GROWS_SHARE 8
 #define MOST_ROUNDS 64
 #define MOST_MEMBERS 16384
 #define REMOVE_MS 500
@@ -89,7 +90,8 @@ static bool is_limited(const struct plan_limits *limits)
 void group_want(struct groups *groups, struct run *run, int64_t now_us)
 {
 	struct group *group = &run->group;
-	if (group->tried || !run->started || now_us - run->started_us < ATTACH_US)
+	bool grows = run->usage.peak_memory_bytes > run->plan.limits.memory_bytes / GROWS_SHARE;
+	if (group->tried || !run->started || (now_us - run->started_us < ATTACH_US && !grows))
 		return;
 	group->tried = true;
 	if ((run->own_pids && !is_limited(&run->plan.limits)) || !find_places(groups))

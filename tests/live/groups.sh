@@ -150,7 +150,7 @@ swept() {
 	before=$(groups_left)
 	"${AS[@]}" "$CORDON" run -- sleep 30 >/dev/null 2>&1 &
 	sleep 0.5
-	started=$(pgrep -P $! -f 'cordon run' || echo $!)
+	started=$(pgrep -P $! -x cordon || echo $!)
 	kill -9 "$started"
 	wait 2>/dev/null
 	expect 'a killed supervisor leaves its group' test "$(groups_left)" -gt "$before"
