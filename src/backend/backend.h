@@ -27,6 +27,8 @@ struct backend_job {
 	size_t named_fds;
 	int64_t drain_ms; /* how long output may trickle after the end; 0: as long as usual */
 	enum plan_trace trace;
+	const struct plan_port *publish;
+	size_t publish_count;
 	struct path_memo *seen; /* what was looked at while the policy was resolved; may be NULL */
 };
 

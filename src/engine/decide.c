@@ -124,6 +124,8 @@ static int compile(const struct decision *d, const struct command *command, cons
 		.scratch_base = command->scratch_base,
 		.named_fds = named_fds,
 		.trace = command->trace,
+		.publish = command->publish,
+		.publish_count = command->publish_count,
 		.seen = seen,
 		.drain_ms = command->drain_ms,
 	};
@@ -155,6 +157,8 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
 		command.drain_ms = request->drain_ms;
+		memcpy(command.publish, request->publish, sizeof command.publish);
+		command.publish_count = request->publish_count;
 		command.trace = request->trace_uses      ? PLAN_TRACE_USED
 				: request->trace_denials ? PLAN_TRACE_REFUSED
 							 : PLAN_TRACE_NOTHING;

@@ -46,7 +46,9 @@ struct request {
 	enum request_input input;
 	char *input_path;
 	int input_fd;
-	struct strv keep_fds;   /* numbers ≥ 3, in decimal, that the command shall inherit */
+	struct strv keep_fds;                          /* numbers ≥ 3, in decimal, that the command shall inherit */
+	struct plan_port publish[PLAN_MOST_PUBLISHED]; /* ports of the run that the host can reach on 127.0.0.1 */
+	size_t publish_count;
 	bool trace_denials;     /* also find out which paths and addresses it lacked */
 	bool trace_uses;        /* and which it used: for learning */
 	bool capture;           /* keep stdout and stderr for the report, unless output_fds names a place */

@@ -18,6 +18,8 @@ struct command {
 	char *scratch_base;
 	int64_t drain_ms;
 	enum plan_trace trace;
+	struct plan_port publish[PLAN_MOST_PUBLISHED];
+	size_t publish_count;
 };
 
 void command_done(struct command *c);

@@ -26,6 +26,8 @@ static enum net_verdict look_first(struct conn *c)
 	if (c->target.port == PORT_TLS)
 		return NET_NOT_TLS;
 	int http = http_begins(bytes, size);
+	if (http == 0 && c->inner.ended)
+		http = -1; /* it will not become a request any more */
 	if (http > 0)
 		return open_gate(c, GATE_HTTP);
 	if (http < 0)

@@ -12,6 +12,7 @@ struct span {
 };
 
 #define MOST_FIELDS 100
+#define MOST_METHOD 64 /* longer than any; what has no space by then is no request */
 
 struct field {
 	struct span name, value;
@@ -100,7 +101,7 @@ static bool read_request_line(struct span line, struct head *h)
 	for (size_t i = 0; i < h->target.size; i++)
 		if (h->target.at[i] <= 0x20 || h->target.at[i] >= 0x7f) /* bytes above 0x7f are negative here */
 			return false;
-	return is_token(h->method) && h->method.size <= 32 && h->target.size > 0;
+	return is_token(h->method) && h->method.size <= MOST_METHOD && h->target.size > 0;
 }
 
 static bool read_field(struct span line, struct head *h)
@@ -332,7 +333,7 @@ int http_begins(const char *bytes, size_t size)
 	size_t method = 0;
 	while (method < size && is_token_char(bytes[method]))
 		method++;
-	if (method < size && bytes[method] != ' ' && bytes[method] != '\t')
+	if (method > MOST_METHOD || (method < size && bytes[method] != ' ' && bytes[method] != '\t'))
 		return -1;
 	for (size_t i = method; i < size; i++)
 		if ((unsigned char)bytes[i] < 0x20 && bytes[i] != '\r' && bytes[i] != '\t')

@@ -22,11 +22,11 @@
 #include "net/target.h"
 #include "plan/plan.h"
 
-#define NET_PROXY_PORT 3128
-#define NET_MOST_CONNECTIONS 128
-#define NET_MOST_PUBLISHED 16
-#define NET_STOCK 32 /* connections to published ports at once */
-#define NET_IDLE_MS 300000
+#define NET_PROXY_PORT PLAN_PROXY_PORT
+#define NET_MOST_CONNECTIONS PLAN_NET_CONNECTIONS
+#define NET_MOST_PUBLISHED PLAN_MOST_PUBLISHED
+#define NET_STOCK PLAN_NET_STOCK /* connections to published ports at once */
+#define NET_IDLE_MS PLAN_NET_IDLE_MS
 
 /* One attempt, when it is known what becomes of it. */
 struct net_attempt {

@@ -4,8 +4,8 @@
 #include <netdb.h>
 
 struct servent *no_service(const char *name, const char *protocol) __asm__("getservbyname");
-int no_service_of(int port, const char *protocol, struct servent *space, char *text, size_t size, struct servent **ret) __asm__(
-	"getservbyport_r");
+int no_service_of(int port, const char *protocol, struct servent *space, char *text, size_t size,
+		  struct servent **ret) __asm__("getservbyport_r");
 
 struct servent *no_service(const char *name, const char *protocol)
 {

@@ -98,6 +98,18 @@ struct plan_limits {
  * the meter counts processes. One process means one task: then the two agree. */
 int64_t plan_task_limit(int64_t processes);
 
+/* The proxy's port on the run's own loop-back, and how many connections to published ports there can be at once. */
+#define PLAN_PROXY_PORT 3128
+#define PLAN_NET_STOCK 32
+#define PLAN_NET_CONNECTIONS 128
+#define PLAN_NET_IDLE_MS 300000
+#define PLAN_MOST_PUBLISHED 16
+
+/* A port of the run, and where on the host's 127.0.0.1 it shall be; 0: anywhere. */
+struct plan_port {
+	uint16_t inside, outside;
+};
+
 struct plan {
 	const char *id; /* the sandbox's name: letters, digits, '-' */
 	const char *level;

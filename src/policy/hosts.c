@@ -1,5 +1,6 @@
-/* Host patterns: NAME, *.NAME (everything below NAME, not NAME itself), IPv4, [IPv6]; each with an optional :PORT. Two
- * patterns either exclude each other or have one pattern that matches what both match, so lists can be met pair by pair. */
+/* Host patterns: NAME, *.NAME (everything below NAME, not NAME itself), IPv4, [IPv6]; each with an optional :PORT; without one it
+ * means 80 and 443. Two patterns either exclude each other or have one pattern that matches what both match, so lists can be met
+ * pair by pair. */
 #include "policy/fields.h"
 
 #include <arpa/inet.h>
@@ -102,11 +103,17 @@ static bool name_within(const char *a, size_t la, const char *b, size_t lb)
 	return b[0] == '*' && la > lb - 1 && memcmp(a + la - (lb - 1), b + 1, lb - 1) == 0;
 }
 
+/* ":443", ":80" or "" within ""; anything within itself. */
+static bool port_within(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0 || (!*b && (strcmp(a, ":80") == 0 || strcmp(a, ":443") == 0));
+}
+
 /* Canonical patterns: does b match all that a matches? */
 static bool host_within(const char *a, const char *b)
 {
 	size_t la = host_length(a), lb = host_length(b);
-	return name_within(a, la, b, lb) && (!b[lb] || strcmp(a + la, b + lb) == 0);
+	return name_within(a, la, b, lb) && port_within(a + la, b + lb);
 }
 
 /* The pattern for what both match, or NULL for nothing (*ret_none) or no memory. */
@@ -114,11 +121,12 @@ static char *pair_meet(const char *a, const char *b, bool *ret_none)
 {
 	size_t la = host_length(a), lb = host_length(b);
 	bool a_in_b = name_within(a, la, b, lb);
-	*ret_none = (!a_in_b && !name_within(b, lb, a, la)) || (a[la] && b[lb] && strcmp(a + la, b + lb) != 0);
+	bool port_of_a = port_within(a + la, b + lb);
+	*ret_none = (!a_in_b && !name_within(b, lb, a, la)) || (!port_of_a && !port_within(b + lb, a + la));
 	if (*ret_none)
 		return NULL;
 	const char *name = a_in_b ? a : b;
-	return str_format("%.*s%s", (int)(a_in_b ? la : lb), name, a[la] ? a + la : b + lb);
+	return str_format("%.*s%s", (int)(a_in_b ? la : lb), name, port_of_a ? a + la : b + lb);
 }
 
 const char *hosts_excess(const struct strv *a, const struct strv *b)

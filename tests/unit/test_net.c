@@ -385,6 +385,10 @@ static void requests_in_a_tunnel_stay_in_it(void **state)
 	assert_int_equal(http_begins("PRI * HTTP/2.0\r\n", 16), 1);
 	assert_int_equal(http_begins("SSH-2.0-x\r\n", 11), -1);
 	assert_int_equal(http_begins("SSH-2.0-x", 9), 0);
+	char word[100];
+	memset(word, 'x', sizeof word);
+	assert_int_equal(http_begins(word, 60), 0);
+	assert_int_equal(http_begins(word, sizeof word), -1);
 	assert_int_equal(http_begins("\r\nGET", 5), 1);
 	assert_int_equal(http_begins(" GET", 4), 1);
 	assert_int_equal(http_begins("\0\0\0\1", 4), -1);

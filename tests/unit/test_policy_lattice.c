@@ -51,8 +51,9 @@ static int remove_tree(void **state)
 static const char *const paths[] = { "a",           "a/b",       "a/b/c",     "a-b",    "d",        "l",          "l/c",
 				     "d/up",        "d/up/b/..", "a/../a/b/", "a//b/.", "./d/",     "d/self/a/b", "a/missing",
 				     "l/missing/x", "~/a-b",     "~",         ".",      "d/../l/c", "/" };
-static const char *const hosts[] = { "x.org",        "www.x.org", "*.x.org",   "*.www.x.org", "x.org:443",    "*.x.org:443",
-				     "www.x.org:80", "Y.org",     "192.0.2.1", "[::1]",       "[0:0::1]:443", "*.org" };
+static const char *const hosts[] = { "x.org",       "www.x.org",    "*.x.org",      "*.www.x.org", "x.org:443",
+				     "*.x.org:443", "x.org:8080",   "www.x.org:80", "Y.org",       "192.0.2.1",
+				     "[::1]",       "[0:0::1]:443", "*.org" };
 static const char *const commands[] = { "git", "make", "sh", "/bin/sh" };
 static const char *const pairs[] = { "A=1", "A=2", "B=1", "A1=x", "C=" };
 static const char *const names[] = { "A", "B", "TERM" };
@@ -461,8 +462,9 @@ static void test_meets(void **state)
 	} rows[] = {
 		{ "{\"allowedHosts\":[\"x.org\"]}", "{\"allowedHosts\":[\"y.org\"]}",
 		  "{\"schemaVersion\":1,\"allowNetwork\":false}" },
-		{ "{\"allowedHosts\":[\"*.x.org\"]}", "{\"allowedHosts\":[\"www.x.org\",\"*.a.x.org:1\",\"x.org\"]}",
-		  "{\"schemaVersion\":1,\"allowedHosts\":[\"*.a.x.org:1\",\"www.x.org\"]}" },
+		{ "{\"allowedHosts\":[\"*.x.org\"]}",
+		  "{\"allowedHosts\":[\"www.x.org\",\"*.a.x.org:443\",\"b.x.org:1\",\"x.org\"]}",
+		  "{\"schemaVersion\":1,\"allowedHosts\":[\"*.a.x.org:443\",\"www.x.org\"]}" },
 		{ "{\"allowedHosts\":[\"*.x.org:443\"]}", "{\"allowedHosts\":[\"www.x.org\"]}",
 		  "{\"schemaVersion\":1,\"allowedHosts\":[\"www.x.org:443\"]}" },
 		/* A ceiling on reading holds writing, too. */

@@ -29,7 +29,6 @@ static int refuse(const struct native *n, const char *why, const char *hint)
 static int refuse_early(const struct native *n)
 {
 	const struct kernel_facts *facts = n->job->facts;
-	const struct policy *p = n->job->policy;
 	static const char doctor[] =
 		"`cordon doctor` says why; --isolation process needs none of it, --isolation auto takes what there is";
 	if (!facts->namespaces)
@@ -38,9 +37,6 @@ static int refuse_early(const struct native *n)
 		return refuse(n, "a /proc of its own cannot be mounted on this host", doctor);
 	if (!facts->own_root)
 		return refuse(n, "a private root cannot be made on this host", doctor);
-	if (p->allow_network && p->allowed_hosts.n > 0)
-		return refuse(n, "allowedHosts needs a proxy, which this version does not have",
-			      "drop allowedHosts, for all hosts or none");
 	return native_refuse_kernel(n);
 }
 
@@ -59,9 +55,12 @@ static int add_ops(struct native *n)
 	if (!n->scratch_mount)
 		TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
 	TRY(native_add_metered(n));
-	TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n->job->facts))));
+	TRY(native_add_proxy(n));
+	uint64_t network = native_has_own_network(n) ? CLONE_NEWNET : 0;
+	TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n->job->facts) | network)));
 	if (!n->job->facts->privileged)
 		TRY(plan_add(p, PLAN_OP(MAP_SELF, n->inner_uid, n->uid, n->inner_gid, n->gid)));
+	TRY(native_add_own_network(n));
 	TRY(plan_add(p, PLAN_OP(OWN_MOUNTS)));
 	TRY(native_add_world(n));
 	if (!n->change_ids || !n->own_count)
@@ -85,6 +84,7 @@ static int add_claims(struct native *n)
 		"container: a private root; pid, mount, ipc, uts, cgroup and user namespaces; Landlock and seccomp behind them",
 		STRENGTH_KERNEL));
 	TRY(native_claim_filter(n));
+	TRY(native_claim_network(n));
 	TRY(native_claim_world(n));
 	TRY(native_claim_limits(n));
 	return native_claim_ids(n);

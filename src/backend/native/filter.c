@@ -18,7 +18,7 @@ static const enum seccomp_patch network[] = { SECCOMP_PATCH_INET, SECCOMP_PATCH_
 
 static bool is_open(const struct native *n, enum seccomp_patch point)
 {
-	for (size_t i = 0; n->job->policy->allow_network && i < COUNT_OF(network); i++)
+	for (size_t i = 0; native_has_sockets(n) && i < COUNT_OF(network); i++)
 		if (network[i] == point)
 			return true;
 	return false;
@@ -52,7 +52,7 @@ static int add_builtin(struct native *n, enum seccomp_builtin which, const char 
 	memcpy(copy, program->insns, size);
 	/* As it was built it is part of the program, and needs no copy. */
 	struct blob plain = { program->insns, size };
-	if (n->job->policy->allow_network) {
+	if (native_has_sockets(n)) {
 		TRY(open_network(n, copy, which, name));
 		plain.data = plan_bytes(n->plan, copy, size);
 	}
@@ -128,8 +128,13 @@ int native_claim_filter(struct native *n)
 	bool ports = n->job->facts->landlock_abi >= 4;
 	const char *closed =
 		ports ? "seccomp: no sockets but socketpair; Landlock: no TCP port" : "seccomp: no sockets but socketpair";
+	static const char own[] =
+		"a network namespace with a loop-back only; seccomp: INET and INET6 sockets, other families stay closed";
+	static const char all[] = "seccomp: INET and INET6 sockets, every host; other families stay closed";
 	TRY(native_claim(n, FIELD_NETWORK, p->allow_network ? "true" : "false",
-			 p->allow_network ? "seccomp: INET and INET6 sockets, every host; other families stay closed" : closed,
+			 native_has_own_network(n) ? own
+			 : p->allow_network        ? all
+						   : closed,
 			 STRENGTH_KERNEL));
 	autoclean(buf_done) struct buf names = BUF_MAX(8192);
 	for (size_t i = 0; i < p->seccomp.n; i++)

@@ -94,6 +94,15 @@ int native_add_rlimits(struct native *n);
 int native_claim_limits(struct native *n);
 int native_amend_limits(struct plan *plan, const struct backend_held *held);
 
+/* network.c: a network of its own, with a proxy and published ports */
+bool native_has_sockets(const struct native *n);     /* any network, if only its own */
+bool native_has_own_network(const struct native *n); /* a namespace for it */
+int native_refuse_network(const struct native *n);   /* where there is none */
+int native_add_proxy(struct native *n);              /* the keeper's part */
+int native_add_own_network(struct native *n);        /* the reaper's */
+int native_add_proxy_variables(const struct native *n, struct strv *env);
+int native_claim_network(struct native *n);
+
 /* filter.c: seccomp and the network */
 int native_add_filter(struct native *n);
 int native_claim_filter(struct native *n);

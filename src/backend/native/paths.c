@@ -196,7 +196,7 @@ int native_add_landlock(struct native *n)
 	uint64_t write_dir = landlock_write_access(abi, true) | read_dir,
 		 write_file = landlock_write_access(abi, false) | read_file;
 	struct landlock_rights handled = landlock_handled(abi);
-	if (n->job->policy->allow_network)
+	if (native_has_sockets(n))
 		handled.net = 0;
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK, handled.fs, handled.net, handled.scoped)));
 	TRY(add_rules(n, &n->grants_read, read_dir, read_file, false));

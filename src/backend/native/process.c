@@ -17,17 +17,6 @@ int native_claim(struct native *n, enum policy_field field, const char *requeste
 	return plan_claim(n->plan, claim) < 0 ? err_nomem(n->e) : 0;
 }
 
-/* What the process level cannot hold on any host. */
-static int refuse_hosts(const struct native *n)
-{
-	const struct policy *p = n->job->policy;
-	if (!p->allow_network || p->allowed_hosts.n == 0)
-		return 0;
-	err_set(n->e, ERR_UNSUPPORTED, 0, "allowedHosts",
-		"allowedHosts needs a network namespace, which the process level does not have");
-	return err_hint(n->e, -ENOTSUP, "use --isolation container, or drop allowedHosts for all hosts or none");
-}
-
 int native_refuse_kernel(const struct native *n)
 {
 	if (n->job->facts->landlock_abi < 1) {
@@ -46,7 +35,8 @@ int native_add_command(struct native *n, const char *home, const char *tmp)
 	struct plan *p = n->plan;
 	autoclean(strv_done) struct strv env = { 0 };
 	if (!home || !tmp || strv_copy(n->job->env, &env) < 0 || strv_add_format(&env, "HOME=%s", home) < 0 ||
-	    strv_add_format(&env, "TMPDIR=%s", tmp) < 0 || strv_add_format(&env, "SANDBOX_ISOLATION=%s", p->level) < 0)
+	    strv_add_format(&env, "TMPDIR=%s", tmp) < 0 || strv_add_format(&env, "SANDBOX_ISOLATION=%s", p->level) < 0 ||
+	    native_add_proxy_variables(n, &env) < 0)
 		return err_nomem(n->e);
 	/* What the policy or the caller states wins over ours. */
 	for (size_t i = n->job->env->n; i < env.n; i++) {
@@ -156,7 +146,7 @@ void native_done(struct native *n)
 int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e)
 {
 	autoclean(native_done) struct native n = { .job = job, .plan = ret, .e = e, .namespaces = job->facts->namespaces };
-	TRY(refuse_hosts(&n));
+	TRY(native_refuse_network(&n));
 	TRY(native_refuse_kernel(&n));
 	ret->id = plan_text(ret, "%s", job->id);
 	TRY(native_choose_ids(&n));

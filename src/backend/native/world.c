@@ -212,7 +212,7 @@ int native_add_world_landlock(struct native *n)
 	int abi = n->job->facts->landlock_abi;
 	uint64_t read_dir = landlock_read_access(abi, true), write_dir = landlock_write_access(abi, true) | read_dir;
 	struct landlock_rights handled = landlock_handled(abi);
-	if (n->job->policy->allow_network)
+	if (native_has_sockets(n))
 		handled.net = 0;
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK, handled.fs, handled.net, handled.scoped)));
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, "/", read_dir, false)));

@@ -86,6 +86,8 @@ int set_path(struct args *a, const struct option_row *row, const char *value, st
 int set_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_pass_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_switch(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_host(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_publish(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_user(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_seccomp(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_drain(struct args *a, const struct option_row *row, const char *value, struct err *e);

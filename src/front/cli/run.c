@@ -150,6 +150,7 @@ static int report_text(const struct run *run, bool traced, struct err *e)
 struct watcher {
 	struct stats_writer stats;
 	struct progress progress;
+	bool tells_ports;
 };
 
 static void watcher_done(struct watcher *w)
@@ -161,6 +162,11 @@ static void watcher_done(struct watcher *w)
 static void on_event(void *context, const struct engine_event *event)
 {
 	struct watcher *w = context;
+	if (event->kind == EVENT_PUBLISHED && w->tells_ports) {
+		char text[96];
+		snprintf(text, sizeof text, "its port %u is 127.0.0.1:%u here", event->published->inside, event->published->outside);
+		print_note(text);
+	}
 	stats_hear(&w->stats, event);
 	progress_hear(&w->progress, event);
 }
@@ -172,7 +178,8 @@ static int watch(struct watcher *w, struct engine *engine, struct args *a, struc
 	if (a->stats)
 		TRY(stats_open(&w->stats, a->stats, e));
 	a->request.samples = a->stats || a->progress;
-	return a->request.samples && engine_subscribe(engine, on_event, w) < 0 ? err_nomem(e) : 0;
+	w->tells_ports = a->request.publish_count > 0 && !a->json;
+	return (a->request.samples || w->tells_ports) && engine_subscribe(engine, on_event, w) < 0 ? err_nomem(e) : 0;
 }
 
 static void note_lost_stats(const struct watcher *w, const struct args *a)

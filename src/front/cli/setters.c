@@ -39,6 +39,38 @@ int set_switch(struct args *a, const struct option_row *row, const char *value, 
 	return policy_set_switch(&a->request.flags, policy_field_name((enum policy_field)row->target), true, e);
 }
 
+/* The hosts are all of its network. */
+int set_host(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	int added = policy_add(&a->request.flags, "allowedHosts", value, e);
+	(void)row;
+	return added < 0 ? added : policy_set_switch(&a->request.flags, "allowNetwork", true, e);
+}
+
+int set_publish(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	struct request *r = &a->request;
+	const char *colon = strchr(value, ':');
+	char outside[8] = "";
+	int64_t in = 0, out = 0;
+	size_t length = colon ? (size_t)(colon - value) : 0;
+	if (length < sizeof outside)
+		memcpy(outside, value, length);
+	int result = str_parse_number(colon ? colon + 1 : value, 1, 65535, &in);
+	if (result == 0 && colon)
+		result = length < sizeof outside ? str_parse_number(outside, 0, 65535, &out) : -EINVAL;
+	if (result < 0) {
+		err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\" is no port from 1 to 65535", row->name, value);
+		return err_hint(e, -EINVAL, "write --publish 8000, or --publish HOSTPORT:8000; HOSTPORT 0 is any free one");
+	}
+	if (r->publish_count == PLAN_MOST_PUBLISHED) {
+		err_set(e, ERR_USAGE, E2BIG, "options", "--%s: %d ports are the most", row->name, PLAN_MOST_PUBLISHED);
+		return err_hint(e, -E2BIG, "publish fewer ports");
+	}
+	r->publish[r->publish_count++] = (struct plan_port){ (uint16_t)in, (uint16_t)(colon ? out : in) };
+	return 0;
+}
+
 /* ---- paths ---- */
 
 /* Words of a command line are relative to where it was typed, also with --cwd. */
