@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ways past the filtering proxy: other names, ports and addresses, names that lead inside, requests that can be read twice, another Host
-# or SNI, SOCKS beyond CONNECT, and no proxy at all; each with what is allowed. The world is a namespace: nothing leaves it.
+# or SNI, SOCKS beyond CONNECT, and no proxy at all; each with what is allowed. The world is a namespace: nothing leaves it. P_125
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 need ip unshare setpriv openssl
