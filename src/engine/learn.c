@@ -141,7 +141,9 @@ static int add_lack(struct learn *l, const char *path, const char *access, const
 
 static const char *access_name(uint32_t access)
 {
-	return access & WIRE_ACCESS_NETWORK ? "network" : access & (WIRE_ACCESS_WRITE | WIRE_ACCESS_MAKE) ? "write" : "read";
+	return access & (WIRE_ACCESS_NETWORK | WIRE_ACCESS_HOST) ? "network"
+	       : access & (WIRE_ACCESS_WRITE | WIRE_ACCESS_MAKE) ? "write"
+								 : "read";
 }
 
 /* What the ceiling itself refused. */

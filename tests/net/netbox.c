@@ -1,11 +1,10 @@
-/* The proxy without the rest: a command in a network namespace of its own whose only way out is the room net, served by this program.
- * For tests of the room itself.
+/* The proxy without the rest: a command in a network namespace of its own whose only way out is the room net, served by this
+ * program. For tests of the room itself.
  *
  *   netbox [-a HOST]... [-p INSIDE:OUTSIDE]... [-c CONNECTIONS] [-i IDLE_MS] [-r BYTES_PER_SECOND] [-l LOG] COMMAND [ARGUMENT...]
  *
  * LOG gets one line for each attempt, "attempt VERDICT SPEECH HOST PORT ADDRESS", one for each port, and the bytes at the end. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -76,7 +75,7 @@ static pid_t start(int sockets[2], bool proxy, char **command)
 	long pid = syscall(SYS_clone, SIGCHLD | CLONE_NEWNET | (uid ? CLONE_NEWUSER : 0), NULL, NULL, NULL, NULL);
 	if (pid != 0)
 		return (pid_t)pid;
-	if (uid && ids_map_self(AT_FDCWD, uid, uid, gid, gid) < 0)
+	if (uid && ids_map_self(uid, uid, gid, gid) < 0)
 		perror("map"), _exit(99);
 	inside(sockets[1], proxy, command);
 }
@@ -93,7 +92,9 @@ static int serve(struct net *net, int socket, pid_t child)
 	int fds[SENT_MOST], status;
 	enum sent what;
 	int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-	struct pollfd waits[] = { { .fd = socket, .events = POLLIN }, { .fd = pidfd, .events = POLLIN }, { .fd = net_fd(net), .events = POLLIN } };
+	struct pollfd waits[] = { { .fd = socket, .events = POLLIN },
+				  { .fd = pidfd, .events = POLLIN },
+				  { .fd = net_fd(net), .events = POLLIN } };
 	while (!(waits[1].revents & POLLIN)) {
 		int64_t next = net_next_us(net), now = clock_now_us();
 		poll(waits, COUNT_OF(waits), next == INT64_MAX ? -1 : next <= now ? 0 : (int)((next - now + 999) / 1000));

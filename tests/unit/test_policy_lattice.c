@@ -51,9 +51,8 @@ static int remove_tree(void **state)
 static const char *const paths[] = { "a",           "a/b",       "a/b/c",     "a-b",    "d",        "l",          "l/c",
 				     "d/up",        "d/up/b/..", "a/../a/b/", "a//b/.", "./d/",     "d/self/a/b", "a/missing",
 				     "l/missing/x", "~/a-b",     "~",         ".",      "d/../l/c", "/" };
-static const char *const hosts[] = { "x.org",       "www.x.org",    "*.x.org",      "*.www.x.org", "x.org:443",
-				     "*.x.org:443", "x.org:8080",   "www.x.org:80", "Y.org",       "192.0.2.1",
-				     "[::1]",       "[0:0::1]:443", "*.org" };
+static const char *const hosts[] = { "x.org",        "www.x.org", "*.x.org",   "*.www.x.org", "x.org:443",    "*.x.org:443",
+				     "www.x.org:80", "Y.org",     "192.0.2.1", "[::1]",       "[0:0::1]:443", "*.org" };
 static const char *const commands[] = { "git", "make", "sh", "/bin/sh" };
 static const char *const pairs[] = { "A=1", "A=2", "B=1", "A1=x", "C=" };
 static const char *const names[] = { "A", "B", "TERM" };
@@ -411,6 +410,9 @@ static const struct {
 	  "allowedHosts: g is not among the allowed hosts" },
 	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org:443\"]}",
 	  "allowedHosts: x.org is not among the allowed hosts" },
+	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org:22\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"]}",
+	  "allowedHosts: x.org:22 is not among the allowed hosts" },
+	{ "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org:80\"]}", "{\"allowNetwork\":true,\"allowedHosts\":[\"x.org\"]}", NULL },
 	{ "{\"allowedReadPaths\":[\"/usr/lib\"]}", "{\"allowedReadPaths\":[\"/usr\"]}", NULL },
 	{ "{\"allowedReadPaths\":[\"/usrlocal\"]}", "{\"allowedReadPaths\":[\"/usr\"]}",
 	  "allowedReadPaths: /usrlocal is not within what may be read" },
