@@ -380,7 +380,7 @@ static int add_lacking(struct learn *l, const struct run *replay)
 			l->network = true;
 			added++;
 		}
-		if (!d->access || d->access & WIRE_ACCESS_NETWORK)
+		if (!d->access || d->access & (WIRE_ACCESS_NETWORK | WIRE_ACCESS_HOST))
 			continue;
 		denial_path(d, path, sizeof path);
 		bool write = d->access & (WIRE_ACCESS_WRITE | WIRE_ACCESS_MAKE);

@@ -48,6 +48,9 @@ static void connected(struct conn *c)
 	c->state = CONN_RELAYING;
 	c->moved_us = clock_now_us();
 	answer_yes(c);
+	/* Where something must be seen first, it is told when it was. Elsewhere the server may speak first, or nobody. */
+	if (c->target.port != 80 && c->target.port != 443)
+		conn_tell(c, NET_ALLOWED);
 	relay_move(c);
 }
 

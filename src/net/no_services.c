@@ -2,6 +2,7 @@
  * time, and bring a good part of itself along; a static program shall have neither. */
 #include <errno.h>
 #include <netdb.h>
+#include <stddef.h>
 
 struct servent *no_service(const char *name, const char *protocol) __asm__("getservbyname");
 int no_service_of(int port, const char *protocol, struct servent *space, char *text, size_t size,
