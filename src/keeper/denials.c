@@ -194,11 +194,11 @@ static void tell(struct run *run, const struct notify_call *call, const struct j
 	keeper_say_denial(run, &denial);
 }
 
-void run_deny(struct run *run, struct wire_denial *denial)
+bool run_deny(struct run *run, struct wire_denial *denial)
 {
 	struct denials *d = denials_of(run);
 	if (!d)
-		return;
+		return false;
 	uint64_t key = mix(d->seed, denial->access);
 	for (size_t i = 0; i < COUNT_OF(denial->args); i++)
 		key = mix(key, denial->args[i]);
@@ -206,6 +206,7 @@ void run_deny(struct run *run, struct wire_denial *denial)
 		key = mix(key, (unsigned char)*at);
 	if (count(d, key, &denial->index))
 		keeper_say_denial(run, denial);
+	return d->filter && d->filter->u.SECCOMP_HEARD.fatal;
 }
 
 /* ---- tracing ---- */

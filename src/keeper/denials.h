@@ -22,9 +22,9 @@ struct run;
 
 /* The reaper, or the command itself, sent the listener, or the sockets of the run's network. */
 void run_take_sent(struct run *run);
-/* Something else refused it: told if it is the first of its kind, counted in any case. */
+/* Something else refused it: told if it is the first of its kind, counted in any case. True: it shall end the run. */
 struct wire_denial;
-void run_deny(struct run *run, struct wire_denial *denial);
+bool run_deny(struct run *run, struct wire_denial *denial);
 /* A call waits for its answer; or, not readable, nobody is left who could make one. Answers one call at most, so that every run
  * gets its turn. */
 void run_hear(struct run *run, bool readable);

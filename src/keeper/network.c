@@ -18,7 +18,7 @@ static void tell_denial(struct run *run, const struct net_attempt *a)
 	denial.args[2] = (uint64_t)a->address.family;
 	memcpy(&denial.args[3], a->address.bytes, sizeof a->address.bytes);
 	snprintf(denial.path, sizeof denial.path, "%s", a->target.host);
-	run_deny(run, &denial);
+	run->violated |= run_deny(run, &denial);
 }
 
 static void on_attempt(void *context, const struct net_attempt *a)
@@ -50,6 +50,16 @@ void run_take_sockets(struct run *run, int *sockets, size_t count)
 		keeper_watch_network(run, true);
 	for (size_t i = 0; i < count; i++)
 		fd_done(&sockets[i]); /* what was not taken */
+}
+
+/* What the policy forbids may end the run: afterwards, as it closes what is stepped here. */
+void run_step_network(struct run *run)
+{
+	if (run->net)
+		net_step(run->net);
+	if (run->violated)
+		run_event(run, EV_LIMIT, KILL_SECURITY);
+	run->violated = false;
 }
 
 void run_close_network(struct run *run)

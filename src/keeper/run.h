@@ -73,6 +73,7 @@ struct run {
 	struct jail *jail; /* the one it is in: the reaper, its pidfd and the listener are the jail's; NULL: it has its own */
 	struct ears ears;
 	struct net *net; /* NULL: it has no network of its own, or none that we serve */
+	bool violated;   /* it asked for a host that ends it */
 	struct stream streams[2];
 	struct ground *ground; /* of a reaper that shares our memory; until it is gone */
 	int private_dir;       /* locked while the run lives; -1: none */
@@ -194,6 +195,7 @@ int listener_send(int socket, int listener);
 /* network.c: proxy and published ports, if the plan has them */
 int run_open_network(struct run *run, struct err *e);
 void run_take_sockets(struct run *run, int *sockets, size_t count);
+void run_step_network(struct run *run);
 void run_close_network(struct run *run); /* every connection at once */
 
 /* spare.c: a reaper that shares the keeper's memory, made before there is a plan. It reads what it stands on once it has got its

@@ -341,10 +341,8 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 		run_take_sent(run);
 	else if (source == SOURCE_LISTENER)
 		run_hear(run, event->events & EPOLLIN);
-	else if (source == SOURCE_NETWORK && run->net)
-		net_step(run->net);
 	else if (source == SOURCE_NETWORK)
-		return; /* closed in this step */
+		run_step_network(run);
 	else
 		on_output(run, source == SOURCE_ERR || source == SOURCE_SINK_ERR);
 }
@@ -393,7 +391,7 @@ static void on_time(struct keeper *k)
 		if (run && run->ears.resume_us <= now)
 			run_hear_again(run);
 		if (run && run->net && net_next_us(run->net) <= now)
-			net_step(run->net);
+			run_step_network(run);
 		if (run && is_metered(run) && run->sample_at_us <= now) {
 			enum kill_reason over = run_sample(run, now);
 			if (over != KILL_NONE)

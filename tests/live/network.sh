@@ -66,6 +66,16 @@ expect_err '10\.0\.0\.5 \(private\).*--allow-host 10\.0\.0\.5'
 box --allow-host 10.0.0.5 --allow-host private.test -- curl -sf http://private.test/
 expect_out '^reached 10.0.0.5:80'
 
+ask='import socket, sys
+s = socket.create_connection(("127.0.0.1", 3128))
+s.sendall(b"GET http://%b/ HTTP/1.1\r\nHost: %b\r\n\r\n" % ((sys.argv[1].encode(),) * 2))
+while s.recv(65536): pass
+import time; time.sleep(float(sys.argv[2]))'
+box --allow-host good.test --kill-on-violation --json -- python3 -c "$ask" other.test 20
+expect_json killReason security_violation
+box --allow-host good.test --kill-on-violation --json -- python3 -c "$ask" good.test 0
+expect_json killReason null
+
 about 'without a list'
 box -- sh -c 'env | grep -ci _proxy; curl -s --noproxy "*" http://127.0.0.1/ || echo none'
 expect_out '^0'
