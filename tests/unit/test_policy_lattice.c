@@ -294,7 +294,7 @@ static void check_order(const struct policy *a, const struct policy *b, const st
 static void test_order(void **state)
 {
 	(void)state;
-	each_triple(3000, check_order);
+	each_triple(6000, check_order);
 	assert_true(transitive_cases > 1000); /* the laws were really put to the test */
 	assert_true(equal_cases > 10);
 }
