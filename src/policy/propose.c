@@ -240,9 +240,8 @@ static int fold_once(const struct propose_input *in, struct entries *list, size_
 	if (count)
 		qsort(list->v, count, sizeof *list->v, by_parent);
 	for (size_t i = 0, next; i < count; i = next) {
-		size_t uses = 0;
 		for (next = i; next < count && same_parent(list->v[next].path, list->v[i].path); next++)
-			uses += list->v[next].entries;
+			;
 		if (next - i < least || strcmp(list->v[i].path, "/") == 0)
 			continue;
 		size_t length = parent_length(list->v[i].path);

@@ -41,6 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r = reader(data, size);
 	wire_get_warning(&r, &warning);
 	read_denial(data, size);
+	struct wire_heard heard;
+	r = reader(data, size);
+	wire_get_heard(&r, &heard);
 	int pair[2];
 	if (wire_pair(pair) < 0)
 		return 0;

@@ -84,6 +84,13 @@ expect_equal 'it reads, and does not write where hooks are' 'r: P/work/repo w:  
 expect_err "^cordon: not granted: write $place/work/repo/.git: git runs what it holds; to grant it all the same: --write $place/work/repo/.git$"
 cd ..
 
+about 'what others obey, in a place that is written'
+mkdir -p free/.git/hooks && hand_over
+rm -f "$T/p.json"
+expect_status 0 "$CORDON" learn --output "$T/p.json" -- sh -c 'for i in 1 2 3 4; do echo >free/$i; done'
+expect_equal 'granted, as a policy cannot say less' 'r:  w: P/work/free d:  n: False' "$(grants "$T/p.json")"
+expect_err "^cordon: beware: $place/work/free/.git/hooks can be written"
+
 about 'interpreters, links and children'
 mkdir tools && cp "$(readlink -f /bin/sh)" tools/shell && printf '#!%s/work/tools/shell\n(cat "$1" & wait)\n' "$place" >tools/script && chmod +x tools/script
 ln -s ../far linked
@@ -153,6 +160,13 @@ expect_status 125 "$CORDON" learn --stdin - -- cat
 echo input >in && hand_over
 run "$CORDON" learn --stdin in --json -- cat
 expect_json suffices true
+
+about 'where nobody can listen'
+rm -f "$T/p.json"
+expect_status 125 "$PROBE_DIR/refuse" above "$CORDON" learn --output "$T/p.json" -- true
+expect_err '^cordon: the command could not be traced: unavailable: somebody above already listens'
+expect_err '^cordon: hint: learn outside of other sandboxes'
+expect 'no policy' [ ! -e "$T/p.json" ]
 
 about 'how it is asked'
 expect_status 125 "$CORDON" learn --profile dev -- true

@@ -60,7 +60,7 @@ static void test_rows(void **state)
 		for (size_t k = 0; k < 3; k++) {
 			snprintf(path, sizeof path, "%s/%s", places[row->place][k], name);
 			protects(&s, path, hidden, true);
-			strcat(path, "/below");
+			snprintf(path, sizeof path, "%s/%s/below", places[row->place][k], name);
 			protects(&s, path, hidden, true);
 		}
 	}

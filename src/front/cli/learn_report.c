@@ -38,7 +38,6 @@ static size_t system_uses(const struct learn *l)
 
 __attribute__((format(printf, 2, 3))) static void add_line(struct buf *out, const char *format, ...)
 {
-	autoclean(buf_done) struct buf line = BUF_MAX(16384);
 	va_list args;
 	va_start(args, format);
 	char text[8192];
