@@ -24,6 +24,7 @@ struct backend_job {
 	const struct strv *argv;
 	const struct strv *env;   /* complete but for HOME and TMPDIR, which backends add */
 	const char *scratch_base; /* where a private directory is made, if it is one: an absolute, resolved path */
+	const char *cow; /* a directory that is seen through an overlay; NULL: none */
 	size_t named_fds;
 	int64_t drain_ms; /* how long output may trickle after the end; 0: as long as usual */
 	enum plan_trace trace;

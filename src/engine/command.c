@@ -17,6 +17,7 @@ void command_done(struct command *c)
 {
 	free(TAKE(c->program));
 	free(TAKE(c->scratch_base));
+	free(TAKE(c->cow));
 	strv_done(&c->argv);
 	strv_done(&c->env);
 	strv_done(&c->named_read);

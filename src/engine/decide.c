@@ -17,6 +17,7 @@ void request_done(struct request *r)
 	strv_done(&r->keep_fds);
 	policy_done(&r->flags);
 	free(TAKE(r->input_path));
+	free(TAKE(r->cow));
 }
 
 void decision_done(struct decision *d)
@@ -122,6 +123,7 @@ static int compile(const struct decision *d, const struct command *command, cons
 		.argv = &command->argv,
 		.env = &command->env,
 		.scratch_base = command->scratch_base,
+		.cow = command->cow,
 		.named_fds = named_fds,
 		.trace = command->trace,
 		.publish = command->publish,
@@ -156,6 +158,7 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
+		TRY(cow_prepare(request, &command, e));
 		command.drain_ms = request->drain_ms;
 		memcpy(command.publish, request->publish, sizeof command.publish);
 		command.publish_count = request->publish_count;

@@ -246,6 +246,7 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	run->unheard = request->unheard;
 	run->events.fd = -1;
 	run->input = (struct input){ .fd = -1, .from = -1, .to = -1 };
+	run->began_ns = request->cow ? cow_now_ns() : 0;
 	make_id(run->id);
 	TRY(decide(engine, request, facts_of(engine), run->id, &run->decision, &run->command, e));
 	if (run->decision.verdict.result != GUARD_ALLOW)
@@ -345,6 +346,9 @@ static void advance(struct engine *engine, struct run *run)
 	if (run->over || !run->launch || !launch_outcome(run->launch) || try_again(engine, run))
 		return;
 	amend(run);
+	struct err e = { 0 };
+	if (cow_keep(run, &e) < 0) /* a run whose work is lost has failed, whatever it said itself */
+		lose(run, OUTCOME_FAILED, &e);
 	conclude(run);
 }
 

@@ -49,6 +49,7 @@ struct request {
 	struct strv keep_fds;                          /* numbers ≥ 3, in decimal, that the command shall inherit */
 	struct plan_port publish[PLAN_MOST_PUBLISHED]; /* ports of the run that the host can reach on 127.0.0.1 */
 	size_t publish_count;
+	char *cow;              /* a directory whose changes are kept apart, resolved; needs the container level */
 	bool trace_denials;     /* also find out which paths and addresses it lacked */
 	bool trace_uses;        /* and which it used: for learning */
 	bool capture;           /* keep stdout and stderr for the report, unless output_fds names a place */
@@ -121,6 +122,8 @@ int engine_cancel(struct engine *engine, struct run *run);
 const struct outcome *run_outcome(const struct run *run); /* NULL until it is over */
 void *run_owner(const struct run *run);
 const char *run_id(const struct run *run);
+/* How many changes of a copy-on-write directory are kept under the run's id. */
+size_t run_changes(const struct run *run);
 const struct decision *run_decision(const struct run *run);
 /* It is not the caller's any more. One that still runs is ended, which further waiting and dispatching, or engine_close,
  * completes; its events go on until then. */

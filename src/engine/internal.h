@@ -16,6 +16,7 @@ struct command {
 	struct strv env;
 	struct strv named_read; /* paths that the caller named, resolved, where that matters */
 	char *scratch_base;
+	char *cow; /* resolved */
 	int64_t drain_ms;
 	enum plan_trace trace;
 	struct plan_port publish[PLAN_MOST_PUBLISHED];
@@ -104,6 +105,8 @@ struct run {
 	struct denials denials;
 	struct denials uses; /* what it was granted and made use of, where that was asked for */
 	int deaf, blind;     /* errno: why nobody listened, or could look */
+	int64_t began_ns;    /* CLOCK_REALTIME */
+	size_t changes;      /* kept of an overlay */
 	bool cancelled;      /* also if it is started once more */
 	bool killing;        /* somebody was told that it is being ended */
 	bool disowned;       /* nobody waits for it: freed at its end */
@@ -135,3 +138,8 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 int decide_plan(const struct decision *d, const struct command *command, const struct kernel_facts *facts, const char *id,
 		size_t named_fds, struct plan *ret, struct err *e);
 void make_id(char id[24]);
+
+/* cow.c */
+int cow_prepare(const struct request *request, struct command *command, struct err *e);
+int cow_keep(struct run *run, struct err *e);
+int64_t cow_now_ns(void);

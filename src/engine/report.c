@@ -144,7 +144,7 @@ static void put_usage(struct json_writer *w, const struct wire_usage *u)
 }
 
 static void put_result(struct json_writer *w, const char *id, const struct outcome *o, const struct decision *d,
-		       const struct denials *denials)
+		       const struct denials *denials, const struct run *run)
 {
 	char name[24];
 	signal_name(o->signal, name);
@@ -176,6 +176,8 @@ static void put_result(struct json_writer *w, const char *id, const struct outco
 	}
 	json_put_string(w, "isolationLevel", d ? d->plan.level : NULL);
 	json_put_string(w, "backend", d ? d->plan.backend : NULL);
+	if (run && run->command.cow)
+		json_put_int(w, "changes", (int64_t)run->changes);
 	put_error(w, &o->err);
 	json_close(w, '}');
 }
@@ -183,7 +185,7 @@ static void put_result(struct json_writer *w, const char *id, const struct outco
 int engine_report(const struct run *run, struct buf *out)
 {
 	struct json_writer w = json_writer_on(out, 2);
-	put_result(&w, run->id, run_outcome(run), &run->decision, &run->denials);
+	put_result(&w, run->id, run_outcome(run), &run->decision, &run->denials, run);
 	return buf_check(out);
 }
 
@@ -191,7 +193,7 @@ int engine_report_failure(const struct err *e, struct buf *out)
 {
 	struct outcome o = { .kind = OUTCOME_FAILED, .exit_code = -1, .err = *e };
 	struct json_writer w = json_writer_on(out, 2);
-	put_result(&w, NULL, &o, NULL, &(struct denials){ 0 });
+	put_result(&w, NULL, &o, NULL, &(struct denials){ 0 }, NULL);
 	return buf_check(out);
 }
 

@@ -53,7 +53,7 @@ void keeper_on_start(struct keeper *k, struct wire_frame *frame)
 		return;
 	}
 	run->keeper = k;
-	run->pidfd = run->status = run->private_dir = -1;
+	run->pidfd = run->status = run->private_dir = run->upper = -1;
 	run->ears = (struct ears){ .notify = -1, .peer = -1, .listener = -1, .resume_us = INT64_MAX };
 	run->streams[0] = run->streams[1] = (struct stream){ .from = -1, .to = -1 };
 	run->deadline_us = INT64_MAX;

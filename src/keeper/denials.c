@@ -102,8 +102,26 @@ void run_take_sent(struct run *run)
 	int count = sent_take(run->ears.notify, &what, fds);
 	if (count > 0 && what == SENT_SOCKETS)
 		run_take_sockets(run, fds, (size_t)count);
+	else if (count == 1 && what == SENT_UPPER)
+		run->upper = fds[0];
 	else
 		take_listener(run, count == 1 ? fds[0] : -1);
+}
+
+void run_take_upper(struct run *run)
+{
+	int fds[SENT_MOST];
+	enum sent what;
+	while (run->upper < 0 && run->ears.notify >= 0 && plan_has(&run->plan, OP_OVERLAY)) {
+		int count = sent_take(run->ears.notify, &what, fds);
+		if (count <= 0)
+			return;
+		if (count == 1 && what == SENT_UPPER)
+			run->upper = fds[0];
+		else
+			while (count > 0)
+				close(fds[--count]);
+	}
 }
 
 /* ---- kinds ---- */

@@ -22,6 +22,7 @@ struct run;
 
 /* The reaper, or the command itself, sent the listener, or the sockets of the run's network. */
 void run_take_sent(struct run *run);
+void run_take_upper(struct run *run); /* at the end, if it has not come yet */
 /* Something else refused it: told if it is the first of its kind, counted in any case. True: it shall end the run. */
 struct wire_denial;
 bool run_deny(struct run *run, struct wire_denial *denial);

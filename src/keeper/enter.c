@@ -353,6 +353,7 @@ static const step steps[OP_COUNT] = {
 	[OP_WORLD_LINK] = enter_world_link,
 	[OP_WORLD_SCRATCH] = enter_world_scratch,
 	[OP_BIND] = enter_bind,
+	[OP_OVERLAY] = enter_overlay,
 	[OP_WORLD_ENTER] = enter_world_enter,
 	[OP_MASK] = step_MASK,
 	[OP_DROP_BOUNDING] = step_DROP_BOUNDING,

@@ -1,5 +1,8 @@
 /* The child's side of a private root (kernel/world.h): raw system calls only, as in enter.c. */
+#include "base/scope.h"
 #include "keeper/run.h"
+#include "kernel/overlay.h"
+#include "kernel/raw.h"
 #include "kernel/raw.h"
 
 int enter_host_name(struct entry *in, const struct op *op)
@@ -32,6 +35,17 @@ int enter_world_scratch(struct entry *in, const struct op *op)
 int enter_bind(struct entry *in, const struct op *op)
 {
 	return world_bind(&in->world, op->u.BIND.path, op->u.BIND.source, (unsigned)op->u.BIND.how, in->id_map);
+}
+
+/* What is changed outlives the run: the keeper gets hold of it. */
+int enter_overlay(struct entry *in, const struct op *op)
+{
+	int upper;
+	TRY(world_overlay(&in->world, op->u.OVERLAY.path, op->u.OVERLAY.source, op->u.OVERLAY.bytes,
+			  op->u.OVERLAY.map ? in->id_map : -1, &upper));
+	int sent = in->notify < 0 ? -EBADF : sent_send(in->notify, SENT_UPPER, &upper, 1);
+	raw_close(&upper);
+	return sent;
 }
 
 int enter_world_enter(struct entry *in, const struct op *op)

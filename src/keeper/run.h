@@ -76,6 +76,7 @@ struct run {
 	bool violated;   /* it asked for a host that ends it */
 	struct stream streams[2];
 	struct ground *ground; /* of a reaper that shares our memory; until it is gone */
+	int upper; /* of an overlay: what the run changed; -1: none */
 	int private_dir;       /* locked while the run lives; -1: none */
 	uint32_t kills;        /* how often it was tried */
 	bool own_pids;         /* a pid namespace ends with its reaper */
@@ -116,7 +117,7 @@ struct mail {
 	struct letter *first, *last;
 	size_t count;
 };
-int mail_send(struct mail *mail, int socket, enum wire_type type, const struct wire_writer *payload);
+int mail_send(struct mail *mail, int socket, enum wire_type type, const struct wire_writer *payload, int fd); /* fd: copied; -1: none */
 int mail_deliver(struct mail *mail, int socket);
 
 /* pool.c */
@@ -174,6 +175,7 @@ int enter_world_file(struct entry *in, const struct op *op);
 int enter_world_link(struct entry *in, const struct op *op);
 int enter_world_scratch(struct entry *in, const struct op *op);
 int enter_bind(struct entry *in, const struct op *op);
+int enter_overlay(struct entry *in, const struct op *op);
 int enter_world_enter(struct entry *in, const struct op *op);
 
 int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, uint64_t outer_gid);
@@ -183,7 +185,7 @@ int start_read(struct wire_frame *frame, struct start *ret, struct err *e);
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret);
 
 /* listener.c: descriptors over a socket, and what they are; raw */
-enum sent { SENT_OWN, SENT_LISTENER, SENT_SOCKETS };
+enum sent { SENT_OWN, SENT_LISTENER, SENT_SOCKETS, SENT_UPPER };
 #define SENT_MOST 64
 int sent_send(int socket, enum sent what, const int *fds, size_t count);
 int sent_take(int socket, enum sent *ret_what, int ret[SENT_MOST]); /* how many */

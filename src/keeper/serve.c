@@ -85,11 +85,11 @@ static void watch_mail(struct keeper *k)
 		k->mail_watched = wanted;
 }
 
-void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload)
+static void say_with(struct keeper *k, enum wire_type type, struct wire_writer *payload, int fd)
 {
 	struct wire_frame frame;
 	if (k->listener) {
-		k->host_gone = k->host_gone || wire_frame_make(type, payload, NULL, 0, &frame) < 0; /* keeper_step() tells */
+		k->host_gone = k->host_gone || wire_frame_make(type, payload, &fd, fd >= 0, &frame) < 0; /* keeper_step() tells */
 		if (k->host_gone)
 			return;
 		k->listener(k->listener_context, &frame);
@@ -98,9 +98,14 @@ void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *paylo
 	}
 	/* A host that never reads is stuck or gone. It is our only client: without it there is nothing to keep, and a
 	 * lost message would leave it waiting for ever. */
-	if (!k->host_gone && mail_send(&k->mail, k->host, type, payload) < 0)
+	if (!k->host_gone && mail_send(&k->mail, k->host, type, payload, fd) < 0)
 		k->host_gone = true;
 	watch_mail(k);
+}
+
+void keeper_say(struct keeper *k, enum wire_type type, struct wire_writer *payload)
+{
+	say_with(k, type, payload, -1);
 }
 
 /* News may not fill the socket: its room is for what the host must hear. */
@@ -169,10 +174,12 @@ void keeper_say_ended(struct run *run)
 	};
 	struct keeper *k = run->keeper;
 	run_tell_counts(run);
+	run_take_upper(run);
+	autoclean(fd_done) int upper = TAKE_FD(run->upper);
 	struct wire_writer w = { BUF_MAX(8192) };
 	wire_put_ended(&w, &ended);
 	run_free(run);
-	keeper_say(k, WIRE_ENDED, &w);
+	say_with(k, WIRE_ENDED, &w, upper);
 	buf_done(&w.out);
 }
 

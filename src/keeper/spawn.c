@@ -136,7 +136,8 @@ static int spawn_alone(struct run *run, struct keeper_spare *spare, const struct
 		static struct entry entry; /* the reaper's is a copy */
 		start_entry(start, &run->plan, s->status[1], inner, &entry);
 		entry.own_pids = run->own_pids;
-		bool sends = plan_has(&run->plan, OP_SECCOMP_HEARD) || plan_has(&run->plan, OP_OWN_NETWORK);
+		bool sends = plan_has(&run->plan, OP_SECCOMP_HEARD) || plan_has(&run->plan, OP_OWN_NETWORK) ||
+			     plan_has(&run->plan, OP_OVERLAY);
 		if (sends && wire_pair(s->notify) == 0)
 			entry.notify = s->notify[1];
 		TRY(start_reaper(run, &entry, namespaces, e));

@@ -196,7 +196,7 @@ int mounts_new(const char *type, const struct mount_option *options, uint64_t at
 		return fs;
 	int result = 0;
 	for (; options->key && result == 0; options++)
-		result = RAW(fsconfig, fs, FSCONFIG_SET_STRING, options->key, options->value, 0);
+		result = RAW(fsconfig, fs, options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, options->key, options->value, 0);
 	if (result == 0)
 		result = RAW(fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 	if (result == 0)

@@ -12,7 +12,7 @@
 #define SCRATCH_INODES 65536
 
 struct mount_option {
-	const char *key, *value;
+	const char *key, *value; /* no value: a flag */
 };
 
 /* A new file system, mounted nowhere yet: a descriptor. The options end with a row of zeroes. */

@@ -41,6 +41,8 @@ void outcome_done(struct outcome *o)
 {
 	buf_done(&o->captured[0]);
 	buf_done(&o->captured[1]);
+	if (o->upper > 0)
+		close(o->upper);
 }
 
 int launcher_open(const struct launcher_options *options, struct launcher **ret, struct err *e)
@@ -319,7 +321,7 @@ static enum outcome_kind kind_of(const struct wire_ended *m)
 	return WIFSIGNALED(m->wait_status) ? OUTCOME_SIGNALED : OUTCOME_EXITED;
 }
 
-static void conclude(struct launch *run, const struct wire_ended *m)
+static void conclude(struct launch *run, const struct wire_ended *m, int upper)
 {
 	struct outcome *o = &run->outcome;
 	*o = (struct outcome){
@@ -332,6 +334,7 @@ static void conclude(struct launch *run, const struct wire_ended *m)
 		.held = m->held,
 		.duration_us = m->duration_us,
 		.missed = m->missed,
+		.upper = upper < 0 ? 0 : fcntl(upper, F_DUPFD_CLOEXEC, 3),
 	};
 	if (o->kind == OUTCOME_FAILED)
 		o->err = m->err;
@@ -409,7 +412,7 @@ static void on_heard(void *context, const struct wire_frame *frame)
 		wire_get_ended(&r, &ended);
 		struct launch *run = wire_reader_finished(&r) ? find(l, ended.run) : NULL;
 		if (run)
-			conclude(run, &ended);
+			conclude(run, &ended, frame->fd_count == 1 ? frame->fds[0] : -1);
 		return;
 	}
 	struct launch *run = find(l, wire_get_u64(&r));
@@ -427,7 +430,7 @@ static void on_loss(struct launcher *l)
 			continue;
 		struct wire_ended lost = { .started = false };
 		err_set(&lost.err, ERR_INTERNAL, 0, "keeper", "the keeper ended unexpectedly; the run was killed with it");
-		conclude(run, &lost);
+		conclude(run, &lost, -1);
 	}
 }
 

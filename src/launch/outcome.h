@@ -26,6 +26,7 @@ struct outcome {
 	struct wire_held held;
 	int64_t duration_us;
 	uint64_t missed;        /* news that could not be told in time */
+	int upper;              /* of an overlay: the directory that holds the changes; 0: none */
 	struct buf captured[2]; /* stdout, stderr, when they were captured */
 	struct err err;
 };

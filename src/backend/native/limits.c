@@ -46,7 +46,8 @@ int native_add_metered(struct native *n)
 	if (n->job->policy->limits[LIMIT_DISK_MB] == POLICY_UNLIMITED)
 		return 0;
 	for (size_t i = 0; i < paths->n; i++) {
-		bool inner = path_is_within(paths->v[i], "/dev");
+		bool apart = n->job->cow && path_is_within(paths->v[i], n->job->cow); /* held by the size of its file system */
+		bool inner = apart || path_is_within(paths->v[i], "/dev");
 		for (size_t k = 0; k < paths->n && !inner; k++)
 			inner = k != i && path_is_within(paths->v[i], paths->v[k]) &&
 				(k < i || strcmp(paths->v[i], paths->v[k]) != 0);

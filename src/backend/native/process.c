@@ -145,6 +145,10 @@ void native_done(struct native *n)
 
 int native_process_compile(const struct backend_job *job, struct plan *ret, struct err *e)
 {
+	if (job->cow) {
+		err_set(e, ERR_UNSUPPORTED, 0, "cow", "a copy-on-write directory needs the container level");
+		return err_hint(e, -ENOTSUP, "use --isolation container; `cordon doctor` says whether this host gives it");
+	}
 	autoclean(native_done) struct native n = { .job = job, .plan = ret, .e = e, .namespaces = job->facts->namespaces };
 	TRY(native_refuse_network(&n));
 	TRY(native_refuse_kernel(&n));

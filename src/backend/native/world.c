@@ -92,6 +92,8 @@ static int bind_all(struct native *n, const struct strv *paths, bool writable, u
 		const char *path = paths->v[i];
 		if (path_set_root(&n->denied, path) || strcmp(path, "/") == 0 || (!writable && is_made(path, parts)))
 			continue;
+		if (n->job->cow && strcmp(path, n->job->cow) == 0)
+			continue; /* add_overlay() */
 		bool map = writable ? !native_can_write(n, path) : native_is_directory(path) && !native_can_enter(n, path);
 		if (map && !n->job->facts->idmapped_mounts)
 			return refuse_reach(n, path);
@@ -183,6 +185,19 @@ static int add_masks(struct native *n)
 	return 0;
 }
 
+/* As large as the disk limit says; without one, half of the memory is the kernel's own bound. */
+static int add_overlay(struct native *n)
+{
+	const char *cow = n->job->cow;
+	if (!cow)
+		return 0;
+	bool map = !native_can_write(n, cow);
+	if (map && !n->job->facts->idmapped_mounts)
+		return refuse_reach(n, cow);
+	const char *path = plan_text(n->plan, "%s", cow);
+	return plan_add(n->plan, PLAN_OP(OVERLAY, path, path, native_scratch_bytes(n), map));
+}
+
 int native_add_world(struct native *n)
 {
 	struct plan *p = n->plan;
@@ -192,6 +207,7 @@ int native_add_world(struct native *n)
 	bool map = false;
 	for (size_t i = 0; i < b.n; i++)
 		map |= b.v[i].how & WORLD_MAPPED;
+	map |= n->job->cow && !native_can_write(n, n->job->cow);
 	if (map)
 		TRY(plan_add(p, PLAN_OP(ID_MAP, n->uid, n->gid)));
 	TRY(plan_add(p, PLAN_OP(HOST_NAME, WORLD_NAME)));
@@ -200,6 +216,7 @@ int native_add_world(struct native *n)
 	TRY(plan_add(p, PLAN_OP(WORLD_SCRATCH, native_scratch_bytes(n), n->inner_uid, n->inner_gid)));
 	for (size_t i = 0; i < b.n; i++)
 		TRY(plan_add(p, PLAN_OP(BIND, b.v[i].path, b.v[i].source, b.v[i].how)));
+	TRY(add_overlay(n));
 	TRY(plan_add(p, PLAN_OP(WORLD_ENTER)));
 	return add_masks(n);
 }

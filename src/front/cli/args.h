@@ -83,6 +83,7 @@ const char *option_group_title(enum option_group group);
 int set_profile(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_level(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_path(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_cow(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_pass_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_switch(struct args *a, const struct option_row *row, const char *value, struct err *e);

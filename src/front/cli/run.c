@@ -124,6 +124,17 @@ static void report_denials(const struct run *run, size_t most)
 		print_line("denied: more than these; --json lists them all");
 }
 
+static void note_changes(const struct run *run)
+{
+	size_t count = run_changes(run);
+	if (count == 0)
+		return;
+	autoclean(buf_done) struct buf text = BUF_MAX(512);
+	buf_add_format(&text, "%zu change%s kept: cordon changes %s --diff, then cordon apply %s or cordon discard %s", count,
+		       count == 1 ? " is" : "s are", run_id(run), run_id(run), run_id(run));
+	print_note(buf_text(&text));
+}
+
 static int report_text(const struct run *run, bool traced, struct err *e)
 {
 	const struct outcome *o = run_outcome(run);
@@ -140,6 +151,7 @@ static int report_text(const struct run *run, bool traced, struct err *e)
 		buf_add_format(&text, "tracing %s", run_untraced(run));
 		print_note(buf_text(&text));
 	}
+	note_changes(run);
 	if (traced || outcome_exit_status(o) != 0)
 		report_denials(run, traced ? 1000 : 5);
 	return outcome_exit_status(o);

@@ -124,6 +124,29 @@ int set_path(struct args *a, const struct option_row *row, const char *value, st
 	return 0;
 }
 
+/* Granted for writing like any other directory, so that ceilings hold; and it asks for the level that can keep the changes apart,
+ * unless another one was asked for. */
+int set_cow(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	struct policy *p = &a->request.flags;
+	autoclean(free_done) char *path = NULL;
+	int result = resolve(a, value, &path, e);
+	if (result >= 0)
+		result = check_path(a, row, value, path, e);
+	TRY(result);
+	if (strcmp(path, "/") == 0) {
+		err_set(e, ERR_USAGE, 0, "options", "--cow \"/\"");
+		return err_hint(e, -EINVAL, "give the directory that the command works in");
+	}
+	a->request.cow = strdup(path);
+	p->set |= POLICY_BIT(FIELD_WRITE);
+	if (!(p->set & POLICY_BIT(FIELD_LEVEL))) {
+		p->set |= POLICY_BIT(FIELD_LEVEL);
+		p->level = LEVEL_CONTAINER;
+	}
+	return !a->request.cow || strv_add_take(&p->write_paths, TAKE(path)) < 0 ? err_nomem(e) : 0;
+}
+
 /* ---- environment ---- */
 
 static size_t variable_length(const char *text)

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# A run that knows that its changes will be looked at, and perhaps applied: it must neither reach the host's files through the overlay,
+# nor the overlay's own rooms, nor write out of the directory when somebody applies what it left.
+. "$(dirname "$0")/../lib.sh"
+[ -x "$CORDON" ] || skip_all 'the tool is not built'
+export XDG_STATE_HOME=$T/state
+mkdir "$XDG_STATE_HOME" project outside && cd project || exit 1
+printf 'precious\n' >../outside/file
+mkdir dir && printf 'old\n' >dir/file && printf 'plain\n' >plain
+! is_root || chown -R "$TEST_UID:$TEST_UID" . ../outside
+cow() { run "$CORDON" run --cow . "$@"; }
+host_is_untouched() { [ "$(cat plain dir/file ../outside/file | tr '\n' ' ')" = 'plain old precious ' ]; }
+
+about 'the rooms of the overlay'
+cow -- sh -c 'grep -c " $PWD " /proc/self/mountinfo; ls -a; ls lower upper work; cat /proc/self/mountinfo' # both mounts are there, one over the other
+expect_equal 'cannot be named' 0 "$(grep -cxE 'lower|upper|work' "$OUT")"
+printf '%s\n' 'umount .' 'umount -l "$PWD"' 'mount -t tmpfs x .' ls >try # in a file: the guard would refuse the words
+cow -- sh try
+expect_out '^plain$'
+cow -- sh -c 'echo through >plain; echo through >dir/file; cat plain'
+expect_out '^through$'
+expect 'the host is untouched' host_is_untouched
+run "$CORDON" discard last
+
+about 'xattrs of the overlay'
+cow -- python3 -c '
+import os
+for name in ("user.overlay.opaque", "trusted.overlay.opaque", "user.overlay.whiteout", "user.overlay.redirect"):
+    try: os.setxattr("dir", name, b"y"); print("set", name, flush=True)
+    except OSError as e: print("no", name)
+print(os.listdir("dir"))'
+expect_out "\\['file'\\]" # what it set is not what the overlay reads
+run "$CORDON" changes last
+expect_equal 'nothing is taken for deleted' 0 "$(grep -c '^- ' "$OUT")"
+run "$CORDON" discard last
+
+about 'whiteouts and devices'
+cow -- sh -c 'mknod white c 0 0 && echo made; mknod null c 1 3 && echo made; mknod -m 666 disk b 8 0 && echo made'
+expect_equal 'none can be made' 0 "$(grep -c made "$OUT")"
+
+about 'links that lead out'
+cow -- sh -c 'rm -r dir; ln -s ../outside dir; ln -s /etc/passwd passwd; echo fine >twin'
+run "$CORDON" apply last
+expect_equal 'are applied as links' '../outside /etc/passwd' "$(readlink dir) $(readlink passwd)"
+expect_equal 'nothing is written through them' 'precious fine ' "$(cat ../outside/file twin | tr '\n' ' ')"
+rm dir passwd twin && mkdir dir && printf 'old\n' >dir/file
+! is_root || chown -R "$TEST_UID:$TEST_UID" dir
+
+about 'a directory that becomes a link before its change is applied'
+cow -- sh -c 'echo changed >dir/file; echo new >dir/new'
+mv dir moved && ln -s ../outside dir
+run "$CORDON" apply --force last
+expect_equal 'is refused' 125 "$STATUS"
+expect_equal 'and not followed' precious "$(cat ../outside/file)"
+expect 'nothing came there' test ! -e ../outside/new
+rm dir && mv moved dir
+run "$CORDON" apply --force last
+expect_equal 'twin: put back, it is applied' 'changed new' "$(cat dir/file dir/new | tr '\n' ' ' | sed 's/ $//')"
+
+about 'set-user-ID'
+cow -- sh -c 'cp /bin/true suid; chmod 4755 suid; chmod 6755 suid; stat -c %a suid; cp /bin/true twin; chmod 755 twin'
+run "$CORDON" apply last
+expect_equal 'no such bit gets out' 0 "$(find . -perm /6000 | grep -c .)"
+expect_equal 'twin: other modes do' 755 "$(stat -c %a twin)"
+
+about 'names and texts for terminals'
+cow -- sh -c 'printf "\033[31mred\033[0m\n" >text; touch "$(printf "bad\033[2Jname\n.")"'
+run "$CORDON" changes last
+expect_equal 'names' 0 "$(grep -c $'\033' "$OUT")"
+run "$CORDON" changes last --diff
+expect_equal 'contents' 0 "$(grep -c $'\033' "$OUT")"
+expect_out 'red'
+run "$CORDON" discard last
+
+about 'the store'
+cow -- sh -c "ls '$XDG_STATE_HOME' && echo seen; echo x >'$XDG_STATE_HOME/x' && echo written"
+expect_equal 'is not there' 0 "$(grep -cE 'seen|written' "$OUT")"
+
+about 'a sparse giant'
+cow -- sh -c 'truncate -s 500G giant; echo x >twin2'
+run "$CORDON" apply last
+expect_equal 'takes no room' yes "$([ "$(du -sm . | cut -f1)" -lt 20 ] && echo yes)"
+rm -f giant
+finish
