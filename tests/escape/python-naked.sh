@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The kernel's layer alone: a program that owns the real posix module and ctypes, because the whole Python layer was left out by the
+# linker (tests/teeth/naked.c), gets nothing. The same deeds without the kernel's layer succeed: they are real.
+. "$(dirname "$0")/../lib.sh"
+NAKED=$BUILD/tests/teeth/cordon-python-naked
+[ -x "$NAKED" ] || skip_all 'cordon was built without Python'
+deeds=$TOP/tests/escape/python-naked/deeds.py
+MACHINE=$(uname -m)
+[ "$MACHINE" = x86_64 ] || skip_all 'the deeds know the system calls of x86_64'
+
+about 'with the shipped program'
+run "$CORDON" python "$deeds"
+if grep -q 'Blocked import detected: ' "$ERR"; then ok 'the Python layer refuses before anything runs'; else not_ok 'the Python layer refuses before anything runs' "$(cat "$ERR")"; fi
+
+CORDON_PYTHON=$NAKED run "$CORDON" python --timeout 20s --input 1 "$deeds"
+[ -s "$ERR" ] && not_ok 'the naked program runs to its end' "$(cat "$ERR")"
+count=0
+while read -r name result; do
+	count=$((count + 1))
+	case $name-$result in
+	twin-*-DONE) ok "$name: allowed" ;;
+	twin-*) not_ok "$name: allowed" "$result" ;;
+	*-EPERM | *-ENOMEM | fork-EAGAIN) ok "$name: $result" ;;
+	*) not_ok "$name is refused" "$result" ;;
+	esac
+done <"$OUT"
+if [ $count -ge 90 ]; then ok "$count deeds were tried"; else not_ok "all deeds were tried" "$count"; fi
+
+CORDON_PYTHON=$BUILD/tests/teeth/cordon-python-bare run "$CORDON" python --timeout 20s --memory 1G --input '"harmless"' "$deeds"
+for name in open stat listdir fork socket-unix memfd pipe kill-self map-shared map-code prctl ioctl uname; do
+	if grep -qx "$name DONE" "$OUT" || { [ $name = ioctl ] && grep -q "^ioctl ENOTTY" "$OUT"; }; then ok "without the kernel's layer: $name is done"
+	else not_ok "without the kernel's layer: $name is done" "$(grep "^$name " "$OUT")" "$(cat "$ERR")"; fi
+done
+finish
