@@ -234,7 +234,7 @@ static bool too_long(const struct python_program *p, struct python_result *ret)
 		return false;
 	ret->end = PYTHON_BLOCKED;
 	buf_add_format(&ret->error, "Source too long: %zu bytes, at most %u", p->code.size, inside.setup.source_max);
-	buf_add_text(&ret->hint, "pass data with --input; --source allows more");
+	buf_add_text(&ret->hint, "pass data with --input");
 	return true;
 }
 

@@ -1,0 +1,60 @@
+"""The Python part of bench/run: print(1) by a plain python3, bwrap around it, and cordon in its three ways; and a batch of 25."""
+import json
+import os
+import shutil
+import subprocess
+import time
+
+PYTHON = "/usr/bin/python3"  # whose libpython cordon-python is linked with: pkg-config python3-embed
+
+
+def build(top, folder, tools):
+    if not (folder / "cordon-python").exists():
+        return
+    flags = subprocess.run(["pkg-config", "--libs", "jansson", "libseccomp"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE", f"-I{top}/include", "-o", tools / "python", top / "bench/python.c",
+                    folder / "libcordon.a", *flags], check=True)
+    shutil.copy(folder / "cordon-python", tools)
+
+
+def batch(who, tools):
+    """25 calls of a small function against 25 starts of python3."""
+    lines = tools / "batch.jsonl"
+    lines.write_text(json.dumps({"function": "def f(text):\n    return len(text.split()) > 2"}) + "\n" +
+                     "".join(json.dumps({"args": [f"item number {i}"]}) + "\n" for i in range(25)))
+    lines.chmod(0o644)
+    cordon = ["env", f"CORDON_PYTHON={tools}/cordon-python", str(tools / "cordon"), "python", "--batch", str(lines)]
+    times = {"ours": [], "plain": []}
+    for _ in range(5):
+        start = time.monotonic()
+        who.call(cordon, check=True, stdout=subprocess.DEVNULL)
+        times["ours"].append(time.monotonic() - start)
+        start = time.monotonic()
+        for i in range(25):
+            who.call([PYTHON, "-I", "-c", f"print(len('item number {i}'.split()) > 2)"], check=True, stdout=subprocess.DEVNULL)
+        times["plain"].append(time.monotonic() - start)
+    return sorted(times["ours"])[2], sorted(times["plain"])[2]
+
+
+def measure(who, tools, rounds):
+    """Text and bars of one user."""
+    if not (tools / "python").exists():
+        return ["### Python", "", "cordon was built without Python.", ""], []
+    text, bars = [], []
+    for imports, once_bar in ("default", 2.5), ("data", 5):
+        done = who.call([str(tools / "python"), str(max(rounds // 3, 40)), str(tools / "cordon-python"), str(tools / "cordon"), PYTHON, imports],
+                        capture_output=True, text=True)
+        text += [f"### Python, print(1), imports {imports}, {who.name}", ""]
+        if done.returncode != 0:
+            text += ["Does not work here: " + done.stderr.strip(), ""]
+            continue
+        table = {line.split("|")[0]: [float(cell) for cell in line.split("|")[1:]] for line in done.stdout.splitlines()}
+        plain = table["python3 -I"][1]
+        text += ["| print(1) by | best µs | median µs | p99 µs | × python3 -I |", "|---|---:|---:|---:|---:|"]
+        text += [f"| {name} | {best:.0f} | {median:.0f} | {p99:.0f} | {median / plain:.3f} |" for name, (best, median, p99) in table.items()] + [""]
+        for name, bar in ("library, spare", 1 / 30), ("library, forked", 1 / 8), ("cordon python", once_bar):
+            ratio = table[name][1] / plain
+            bars.append(f"{'PASS' if ratio <= bar else 'MISS'} {who.name}: {name}, imports {imports}, is {ratio:.3f} × python3 -I; the bar is {bar:.3f}")
+    ours, plain = batch(who, tools)
+    bars.append(f"{'PASS' if ours <= plain / 10 else 'MISS'} {who.name}: a batch of 25 takes {ours / plain:.3f} × 25 starts of python3; the bar is 0.1")
+    return text + [""], bars
