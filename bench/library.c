@@ -2,6 +2,7 @@
  *
  *     library KEEPER ROUNDS MEGABYTES          launches of /bin/true: best, median and p99 of each row, × the first row's median
  *     library KEEPER SECONDS workers           two at a time: launches a second, plain and through the library
+ *     library KEEPER COUNT metered             that many runs at once, at rest and busy: % of a core that their one keeper takes
  *
  * MEGABYTES is how much memory this host has touched before it starts anything. */
 #include <cordon/cordon.h>
@@ -184,13 +185,63 @@ static void workers(const char *keeper, int seconds)
 	cordon_engine_close(engine);
 }
 
+/* ---- many at once ---- */
+
+/* Processor time of our only child, in seconds. */
+static double keeper_time(void)
+{
+	char path[64], text[1024] = "";
+	long pid = 0;
+	unsigned long user = 0, kernel = 0;
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	FILE *file = fopen(path, "r");
+	if (!file || fscanf(file, "%ld", &pid) != 1)
+		exit(1);
+	fclose(file);
+	snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+	file = fopen(path, "r");
+	if (!file || !fgets(text, sizeof text, file))
+		exit(1);
+	fclose(file);
+	const char *rest = strrchr(text, ')');
+	if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel) != 2)
+		exit(1);
+	return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void metered(const char *keeper, int count)
+{
+	static const struct {
+		const char *name, *line;
+	} rows[] = { { "that sleep", "sleep 60" }, { "that wake 10 times a second", "while :; do sleep 0.1; done" } };
+	for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+		struct cordon_engine *engine = open_engine(keeper, 1);
+		const char *const words[] = { "/bin/sh", "-c", rows[row].line, NULL };
+		struct cordon_run_options options = { .size = sizeof options, .argv = words };
+		struct cordon_error error;
+		struct cordon_run *run;
+		for (int i = 0; i < count; i++)
+			if (cordon_run_start(engine, &options, &run, &error) < 0)
+				die(&error);
+		sleep(4);
+		double before = keeper_time(), start = now_us();
+		sleep(5);
+		printf("| %d %s | %.2f |\n", count, rows[row].name, (keeper_time() - before) / (now_us() - start) * 1e8);
+		cordon_engine_close(engine);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 4)
-		return fprintf(stderr, "usage: library KEEPER ROUNDS MEGABYTES | library KEEPER SECONDS workers\n"), 2;
+		return fprintf(stderr, "usage: library KEEPER ROUNDS MEGABYTES | library KEEPER SECONDS workers | library KEEPER "
+				       "COUNT metered\n"),
+		       2;
 	int count = (int)strtol(argv[2], NULL, 10);
 	if (strcmp(argv[3], "workers") == 0)
 		workers(argv[1], count);
+	else if (strcmp(argv[3], "metered") == 0)
+		metered(argv[1], count);
 	else
 		launches(argv[1], count, (size_t)strtol(argv[3], NULL, 10));
 	return 0;
