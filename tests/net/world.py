@@ -65,11 +65,13 @@ def answer_http(c, where):
         if not more:
             break
         body += more
+    end = body.find(b"0\r\n\r\n") + 5 if chunked else length
+    body, extra = body[:end], body[end:]
     c.settimeout(0.3)
     try:
-        extra = c.recv(65536)  # nothing may follow a request
+        extra += c.recv(65536)  # nothing may follow a request
     except (TimeoutError, OSError):
-        extra = b""
+        pass
     line = head.split(b"\r\n")[0].decode("latin-1")
     log("http", where, line, "host=" + fields.get(b"host", b"").decode("latin-1"), f"body={len(body)}", f"extra={len(extra)}")
     text = b"reached " + where.encode() + b"\n" + head + b"\n" + body
