@@ -10,6 +10,7 @@
 # $WORK           a folder in it that an ordinary user owns; the test starts there
 # ${GROUNDS[@]}   working directories of every kind that makes a plan of its own, $WORK the first
 # $SANITIZED      not empty under make asan: what was built has a loader then
+# ${NO_NAMESPACES[@]} COMMAND...   as root: a host on which no user namespace can be made
 # ${ROOM[@]}      options for runs of programs that were built: sanitized ones reserve terabytes, and trace themselves for leaks
 # $OUT $ERR       files: what the last command of run, expect_status printed; $STATUS its exit status
 # shellcheck shell=bash disable=SC2034
@@ -22,6 +23,7 @@ CORDON_KEEPER=${CORDON_KEEPER:-$BUILD/cordon-keeper}
 export CORDON_PYTHON=${CORDON_PYTHON:-$BUILD/cordon-python}
 PROBE_DIR=$BUILD/tests/probe
 SANITIZED=$(grep -qs __asan_init "$CORDON" && echo yes)
+NO_NAMESPACES=(python3 "$TOP/tests/no_namespaces.py")
 ROOM=(--memory 1G)
 [ -z "$SANITIZED" ] || ROOM=(--memory unlimited --env ASAN_OPTIONS=detect_leaks=0)
 TEST_UID=${CORDON_TEST_UID:-1000}

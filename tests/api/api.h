@@ -1,6 +1,7 @@
 /* What the tests of the API share. They see cordon.h and libc, as any host does. */
 #pragma once
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,4 +100,10 @@ static inline int clean_up(void **state)
 {
 	(void)state;
 	return rmdir(work());
+}
+
+static inline int is_readable(int fd, int wait_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	return poll(&p, 1, wait_ms) == 1 && p.revents & POLLIN;
 }

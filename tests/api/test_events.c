@@ -6,12 +6,6 @@
 
 static struct cordon_engine *engine;
 
-static int is_readable(int fd, int wait_ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	return poll(&p, 1, wait_ms) == 1 && p.revents & POLLIN;
-}
-
 /* The next event of any run, waited for. */
 static struct cordon_event next(void)
 {

@@ -391,12 +391,6 @@ static void P_022_nothing_is_left_with_the_result(void **state)
 	cordon_run_free(run);
 }
 
-static int is_readable(int fd, int wait_ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	return poll(&p, 1, wait_ms) == 1 && p.revents & POLLIN;
-}
-
 static void P_016_one_descriptor_for_good(void **state)
 {
 	(void)state;

@@ -5,23 +5,6 @@
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 eat=$PROBE_DIR/eat
-cat >"$T/none.py" <<'P'
-"""A user namespace with all ids, in which no further one can be made; then execute argv in it."""
-import ctypes, os, sys
-r, w = os.pipe()
-ready, go = os.pipe()
-child = os.fork()
-if child == 0:
-    assert ctypes.CDLL(None).unshare(0x10000000) == 0
-    os.write(w, b"x"), os.read(ready, 1)
-    open("/proc/sys/user/max_user_namespaces", "w").write("0")
-    os.execvp(sys.argv[1], sys.argv[1:])
-os.read(r, 1)
-for name in ("uid_map", "gid_map"):
-    open("/proc/%d/%s" % (child, name), "w").write("0 0 65536")
-os.write(go, b"x")
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-P
 overshoot() { # WHAT LIMIT: from the report in $OUT, in the limit's unit
 	case $1 in
 	memory | memfd) python3 -c 'import json, sys; print(max(0, round(json.load(open(sys.argv[1]))["resourceUsage"]["peakMemoryMB"] - float(sys.argv[2]))))' "$OUT" "$2" ;;
@@ -89,9 +72,9 @@ if is_root; then
 	cd "$GROUND/user" || exit 1
 	table 'root'
 	as_user=(setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups --inh-caps=-all --bounding-set=-all env -i PATH="$PATH" HOME=/nowhere)
-	if python3 "$T/none.py" true 2>"$ERR"; then
-		table 'a user without namespaces' python3 "$T/none.py" "${as_user[@]}"
-		run python3 "$T/none.py" "${as_user[@]}" prlimit --nproc=300 "$CORDON" run --json --processes 20 --timeout 20s -- perl -e 'fork while 1'
+	if "${NO_NAMESPACES[@]}" true 2>"$ERR"; then
+		table 'a user without namespaces' "${NO_NAMESPACES[@]}" "${as_user[@]}"
+		run "${NO_NAMESPACES[@]}" "${as_user[@]}" prlimit --nproc=300 "$CORDON" run --json --processes 20 --timeout 20s -- perl -e 'fork while 1'
 		title='a user without namespaces'
 		expect_equal "$title: a fork bomb" process_limit "$(json "$OUT" killReason)"
 	else
