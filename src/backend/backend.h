@@ -19,6 +19,9 @@ struct backend_job {
 	const struct kernel_facts *facts;
 	/* Paths that the caller named one by one: brought into reach even if a larger grant holds them. */
 	const struct strv *named_read;
+	/* The same for writing: what is always protected, and asked for by its own name, is meant. */
+	const struct strv *named_write;
+	const char *home; /* the caller's, resolved; may be NULL */
 	const char *id;
 	const char *program; /* absolute path of what is executed */
 	const struct strv *argv;

@@ -21,6 +21,8 @@ void command_done(struct command *c)
 	strv_done(&c->argv);
 	strv_done(&c->env);
 	strv_done(&c->named_read);
+	strv_done(&c->named_write);
+	free(TAKE(c->home));
 }
 
 static int env_put(struct strv *env, const char *pair)
@@ -159,19 +161,34 @@ static int choose_scratch(struct command *c, struct path_memo *seen, struct err 
 	return c->scratch_base ? 0 : err_nomem(e);
 }
 
-int command_resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct command *c,
-			  struct err *e)
+static int resolve_named(const struct strv *paths, const struct policy *policy, struct path_memo *seen, struct strv *ret,
+			 struct err *e)
 {
-	for (size_t i = 0; i < request->flags.read_paths.n; i++) {
-		const char *path = request->flags.read_paths.v[i];
+	for (size_t i = 0; i < paths->n; i++) {
+		const char *path = paths->v[i];
 		char *resolved = NULL;
 		if (path[0] == '@')
 			continue;
 		const char *home = path[0] == '~' ? getenv("HOME") : NULL;
 		TRY(path_resolve(path, policy->working_directory, home, seen, &resolved, e));
-		if (strv_add_take(&c->named_read, resolved) < 0)
+		if (strv_add_take(ret, resolved) < 0)
 			return err_nomem(e);
 	}
+	return 0;
+}
+
+int command_resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct command *c,
+			  struct err *e)
+{
+	TRY(resolve_named(&request->flags.read_paths, policy, seen, &c->named_read, e));
+	return resolve_named(&request->flags.write_paths, policy, seen, &c->named_write, e);
+}
+
+int command_resolve_home(struct path_memo *seen, struct command *c, struct err *e)
+{
+	const char *home = getenv("HOME");
+	if (home && home[0] == '/' && path_resolve_below(home, "/", seen, &c->home, NULL) == -ENOMEM)
+		return err_nomem(e);
 	return 0;
 }
 

@@ -118,6 +118,8 @@ static int compile(const struct decision *d, const struct command *command, cons
 		.policy = &d->policy,
 		.facts = facts,
 		.named_read = &command->named_read,
+		.named_write = &command->named_write,
+		.home = command->home,
 		.id = id,
 		.program = command->program,
 		.argv = &command->argv,
@@ -165,7 +167,11 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 		command.trace = request->trace_uses      ? PLAN_TRACE_USED
 				: request->trace_denials ? PLAN_TRACE_REFUSED
 							 : PLAN_TRACE_NOTHING;
-		if (facts->set_ids && !request->from_file) /* the run may become somebody who cannot go where the caller can */
+		/* The run may become somebody who cannot go where the caller can; and what is protected may be asked for by name.
+		 */
+		if (d.policy.level >= LEVEL_AUTO)
+			TRY(command_resolve_home(seen, &command, e));
+		if ((facts->set_ids || d.policy.level >= LEVEL_AUTO) && !request->from_file)
 			TRY(command_resolve_named(request, &d.policy, seen, &command, e));
 		TRY(compile(&d, &command, facts, id, request->keep_fds.n, seen, &d.plan, e));
 	}

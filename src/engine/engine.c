@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -274,7 +275,7 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 }
 
 /* What was assumed of the host, and which failed step says that it is not so. */
-static bool learn(struct kernel_facts *facts, const char *step)
+static bool learn(struct kernel_facts *facts, const struct err *e)
 {
 	const struct {
 		const char *step;
@@ -289,8 +290,9 @@ static bool learn(struct kernel_facts *facts, const char *step)
 		{ "WORLD_ENTER", &facts->own_root },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (strcmp(rows[i].step, step) == 0 && *rows[i].fact) {
+		if (strcmp(rows[i].step, e->step) == 0 && *rows[i].fact) {
 			*rows[i].fact = false;
+			snprintf(facts->why_not, sizeof facts->why_not, "%.180s: %s", e->message, strerror(e->errnum));
 			return true;
 		}
 	return false;
@@ -313,8 +315,7 @@ static bool is_refusal(const struct err *e)
 static bool try_again(struct engine *engine, struct run *run)
 {
 	const struct outcome *o = launch_outcome(run->launch);
-	if (o->kind != OUTCOME_FAILED || o->err.code != ERR_UNSUPPORTED || !is_refusal(&o->err) ||
-	    !learn(&engine->facts, o->err.step))
+	if (o->kind != OUTCOME_FAILED || o->err.code != ERR_UNSUPPORTED || !is_refusal(&o->err) || !learn(&engine->facts, &o->err))
 		return false;
 	struct err e = { 0 };
 	struct plan plan = { 0 };

@@ -14,7 +14,8 @@ struct command {
 	char *program;
 	struct strv argv;
 	struct strv env;
-	struct strv named_read; /* paths that the caller named, resolved, where that matters */
+	struct strv named_read, named_write;
+	char *home; /* paths that the caller named, resolved, where that matters */
 	char *scratch_base;
 	char *cow; /* resolved */
 	int64_t drain_ms;
@@ -28,6 +29,7 @@ int command_prepare(const struct request *request, const struct policy *policy, 
 		    struct command *ret, struct err *e);
 int command_resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct command *c,
 			  struct err *e);
+int command_resolve_home(struct path_memo *seen, struct command *c, struct err *e);
 
 /* Standard input. `fd` is what the run gets; terminals and sockets are copied through a pipe by input_pump(). */
 enum { INPUT_PENDING = 4096 };

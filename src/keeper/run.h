@@ -78,8 +78,10 @@ struct run {
 	struct ground *ground; /* of a reaper that shares our memory; until it is gone */
 	int upper; /* of an overlay: what the run changed; -1: none */
 	int private_dir;       /* locked while the run lives; -1: none */
-	uint32_t kills;        /* how often it was tried */
-	bool own_pids;         /* a pid namespace ends with its reaper */
+	int places[16];        /* directories with placeholders, locked */
+	size_t place_count;
+	uint32_t kills; /* how often it was tried */
+	bool own_pids;  /* a pid namespace ends with its reaper */
 
 	int64_t started_us, ended_us;
 	int64_t deadline_us;  /* of this state; INT64_MAX: none */
@@ -249,6 +251,10 @@ void run_conclude(struct run *run, const struct rusage *usage);
 /* private_dir.c */
 int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e);
 void private_dir_remove(const char *path, int *lock);
+
+/* placeholder.c */
+int placeholder_make(struct run *run, const char *path, bool directory, struct err *e);
+void placeholders_remove(struct run *run);
 
 /* kill.c: all below the reaper, where no namespace ends with it */
 void run_kill_tree(struct run *run);

@@ -141,6 +141,7 @@ static void run_free(struct run *run)
 	struct keeper *k = run->keeper;
 	run_close_network(run);
 	run_forget_denials(run);
+	placeholders_remove(run);
 	for (size_t i = 0; i < run->plan.op_count; i++)
 		if (run->plan.ops[i].kind == OP_PRIVATE_DIR)
 			private_dir_remove(run->plan.ops[i].u.PRIVATE_DIR.path, &run->private_dir);

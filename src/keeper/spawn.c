@@ -51,6 +51,8 @@ static int do_keeper_ops(struct run *run, uint64_t *ret_namespaces, struct err *
 		const struct op *op = &run->plan.ops[i];
 		if (op->kind == OP_NAMESPACES)
 			*ret_namespaces = op->u.NAMESPACES.flags;
+		if (op->kind == OP_PLACEHOLDER)
+			TRY(placeholder_make(run, op->u.PLACEHOLDER.path, op->u.PLACEHOLDER.directory != 0, e));
 		if (op->kind == OP_PRIVATE_DIR)
 			TRY(private_dir_make(op->u.PRIVATE_DIR.path, (uint32_t)op->u.PRIVATE_DIR.uid,
 					     (uint32_t)op->u.PRIVATE_DIR.gid, &run->private_dir, e));

@@ -195,6 +195,16 @@ static bool works(probe_deed *deed, const struct probe_ground *ground)
 	return in_child(deed, ground, &result) == 0 && result.state == PROBE_WORKS;
 }
 
+/* The same, and why not. */
+static bool works_or(probe_deed *deed, const struct probe_ground *ground, struct kernel_facts *facts)
+{
+	struct probe_result result = { 0 };
+	bool fine = in_child(deed, ground, &result) == 0 && result.state == PROBE_WORKS;
+	if (!fine)
+		snprintf(facts->why_not, sizeof facts->why_not, "%s", result.detail);
+	return fine;
+}
+
 void kernel_probe_all(struct kernel_facts *ret)
 {
 	autoclean(ground_done) struct probe_ground ground = { 0 };
@@ -202,7 +212,8 @@ void kernel_probe_all(struct kernel_facts *ret)
 	kernel_probe_quick(&facts);
 	make_ground(&ground);
 	facts.seccomp = works(probe_seccomp_filter, &ground);
-	facts.own_proc = works(probe_own_proc, &ground);
+	facts.own_proc = works_or(probe_own_proc, &ground, &facts);
+	facts.own_root = facts.own_proc && works_or(probe_private_root, &ground, &facts);
 	/* A /proc of its own proves the namespaces that it was mounted in. */
 	facts.namespaces = facts.own_proc || works(probe_pid_namespace, &ground);
 	facts.idmapped_mounts = facts.privileged && works(probe_idmapped_mounts, &ground);

@@ -16,6 +16,7 @@ struct kernel_facts {
 	bool namespaces;      /* user (when not privileged), pid and mount namespaces can be had together */
 	bool own_proc;        /* a fresh /proc can be mounted in them */
 	bool own_root;        /* and a private root be made and entered */
+	char why_not[256];    /* what stood in the way of namespaces, own_proc or own_root; "": nothing */
 	bool idmapped_mounts; /* mounts that show files as another user's */
 	struct cgroup_versions groups; /* quick: unknown, hence none; a run tells what it got */
 };

@@ -18,6 +18,7 @@
 #include "kernel/mounts.h"
 #include "kernel/probe_kit.h"
 #include "kernel/raw.h"
+#include "kernel/world.h"
 
 #define NOBODY 65534
 
@@ -115,6 +116,35 @@ void probe_own_proc(const struct probe_ground *ground, struct probe_result *r)
 	if (!must_enter(r, status, "start a process") || !must_enter(r, -WEXITSTATUS(status), "mount /proc"))
 		return;
 	probe_works(r, "a fresh /proc can be mounted");
+}
+
+/* Pid 1 of the namespaces: in a root of its own, where the ground is gone and programs are there. */
+static int look_at_own_root(const struct probe_ground *ground)
+{
+	struct world world;
+	struct stat st;
+	TRY(raw_result(stat(ground->dir, &st)));
+	TRY(world_make(WORLD_EVERYTHING, &world));
+	TRY(world_enter(&world));
+	TRY(raw_result(stat("/usr/bin", &st)));
+	if (stat(ground->dir, &st) == 0)
+		return -EEXIST;
+	return mkdir("/probe", 0700) == 0 ? -EXDEV : errno == EROFS ? 0 : -errno;
+}
+
+void probe_private_root(const struct probe_ground *ground, struct probe_result *r)
+{
+	if (!probe_have_ground(ground, r) ||
+	    !must_enter(r, probe_enter(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP),
+			"make namespaces"))
+		return;
+	int pid = RAW(clone, 0, 0, NULL, NULL, 0);
+	if (pid == 0)
+		raw_exit(as_status(look_at_own_root(ground)));
+	int status = wait_status(pid);
+	if (!must_enter(r, status, "start a process") || !must_enter(r, -WEXITSTATUS(status), "make a private root"))
+		return;
+	probe_works(r, "nothing of the host but programs is in it, and it is read-only");
 }
 
 static int try_read(struct probe_path path)

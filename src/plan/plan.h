@@ -80,6 +80,9 @@ enum plan_trace {
 	PLAN_TRACE_COUNT
 };
 
+/* The time that is set on placeholders: how they are known again, by whoever plans and whoever removes. */
+#define PLAN_PLACEHOLDER_TIME 86399 /* the last second of the first day */
+
 /* What the keeper supervises. PLAN_UNLIMITED means: not at all. */
 #define PLAN_UNLIMITED INT64_MAX
 struct plan_limits {

@@ -26,17 +26,24 @@ static int refuse(const struct native *n, const char *why, const char *hint)
 	return err_hint(n->e, -ENOTSUP, "%s", hint);
 }
 
+static int refuse_host(const struct native *n, const char *what)
+{
+	const char *why = n->job->facts->why_not;
+	err_set(n->e, ERR_UNSUPPORTED, 0, "container", "isolation level \"container\": %s%s%s%s", what, why[0] ? " (" : "", why,
+		why[0] ? ")" : "");
+	return err_hint(n->e, -ENOTSUP,
+			"`cordon doctor` says more; --isolation process needs none of it, --isolation auto takes what there is");
+}
+
 static int refuse_early(const struct native *n)
 {
 	const struct kernel_facts *facts = n->job->facts;
-	static const char doctor[] =
-		"`cordon doctor` says why; --isolation process needs none of it, --isolation auto takes what there is";
 	if (!facts->namespaces)
-		return refuse(n, "this host gives no namespaces", doctor);
+		return refuse_host(n, "this host gives no namespaces");
 	if (!facts->own_proc)
-		return refuse(n, "a /proc of its own cannot be mounted on this host", doctor);
+		return refuse_host(n, "a /proc of its own cannot be mounted on this host");
 	if (!facts->own_root)
-		return refuse(n, "a private root cannot be made on this host", doctor);
+		return refuse_host(n, "a private root cannot be made on this host");
 	return native_refuse_kernel(n);
 }
 
@@ -55,6 +62,7 @@ static int add_ops(struct native *n)
 	if (!n->scratch_mount)
 		TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
 	TRY(native_add_metered(n));
+	TRY(native_add_placeholders(n));
 	TRY(native_add_proxy(n));
 	uint64_t network = native_has_own_network(n) ? CLONE_NEWNET : 0;
 	TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n->job->facts) | network)));
@@ -98,6 +106,7 @@ int native_container_compile(const struct backend_job *job, struct plan *ret, st
 	TRY(native_choose_ids(&n));
 	TRY(refuse_root(&n));
 	TRY(native_choose_grants(&n));
+	TRY(native_choose_protected(&n));
 	TRY(native_choose_scratch(&n));
 	TRY(native_set_limits(&n));
 	TRY(native_add_command(&n, WORLD_HOME, "/tmp"));

@@ -36,10 +36,12 @@ struct native {
 	struct strv grants_read;       /* what is left of the policy's lists after denied paths were taken out */
 	struct strv grants_pieces;     /* of readable paths that had to be granted around something */
 	struct strv grants_write;
-	struct path_set denied;   /* the policy's, for asking */
-	struct path_set granted;  /* all of the grants */
-	struct path_set writable; /* those of them that are for writing */
-	const char *last_path;    /* the path that barrier() was asked about last, and what it said */
+	struct strv hide, seal;            /* container level: hidden, and read-only inside of what is writable */
+	struct strv holders, holder_kinds; /* placeholders for those that are not there: "d" or "f" */
+	struct path_set denied;            /* the policy's, for asking */
+	struct path_set granted;           /* all of the grants */
+	struct path_set writable;          /* those of them that are for writing */
+	const char *last_path;             /* the path that barrier() was asked about last, and what it said */
 	const char *last_barrier;
 	int look_error; /* -errno of the last directory on the way that could not be looked at */
 	struct native_held held[NATIVE_MOST_HELD];
@@ -57,6 +59,10 @@ void native_done(struct native *n);
 int native_refuse_kernel(const struct native *n);                            /* what no level can do without */
 int native_add_command(struct native *n, const char *home, const char *tmp); /* argv and environment */
 int native_add_start(struct native *n);                                      /* the ops from the session on */
+
+/* protect.c: what stays hidden or read-only whatever is granted */
+int native_choose_protected(struct native *n);
+int native_add_placeholders(struct native *n);
 
 /* world.c: what the private root of the container level shows */
 int native_add_world(struct native *n);

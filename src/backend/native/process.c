@@ -138,6 +138,10 @@ void native_done(struct native *n)
 	strv_done(&n->grants_read);
 	strv_done(&n->grants_pieces);
 	strv_done(&n->grants_write);
+	strv_done(&n->hide);
+	strv_done(&n->seal);
+	strv_done(&n->holders);
+	strv_done(&n->holder_kinds);
 	path_set_done(&n->denied);
 	path_set_done(&n->granted);
 	path_set_done(&n->writable);

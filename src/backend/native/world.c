@@ -139,14 +139,18 @@ static int bind_scratch(struct native *n, struct binds *b)
 
 static int choose_binds(struct native *n, uint64_t parts, struct binds *b)
 {
-	const struct strv *denied = &n->job->policy->denied_paths;
-	TRY(bind_scratch(n, b));
 	TRY(bind_all(n, &n->grants_write, true, parts, b));
 	TRY(bind_all(n, &n->grants_read, false, parts, b));
 	TRY(bind_all(n, &n->grants_pieces, false, parts, b));
-	for (size_t i = 0; i < denied->n; i++)
-		if (native_exists(denied->v[i]))
-			TRY(pin_ancestors(n, b, denied->v[i]));
+	for (size_t i = 0; i < n->hide.n; i++)
+		TRY(pin_ancestors(n, b, n->hide.v[i]));
+	for (size_t i = 0; i < n->seal.n; i++) {
+		TRY(pin_ancestors(n, b, n->seal.v[i]));
+		const struct bind *root = writable_holder(b, n->seal.v[i]);
+		const char *text = plan_text(n->plan, "%s", n->seal.v[i]);
+		TRY(add_bind(b, (struct bind){ text, text, root ? root->how & WORLD_MAPPED : 0 }));
+	}
+	TRY(bind_scratch(n, b));
 	qsort(b->v, b->n, sizeof *b->v, compare);
 	return 0;
 }
@@ -171,16 +175,24 @@ static int add_users(struct native *n)
 				  n->inner_gid != NATIVE_NOBODY ? "nogroup:x:65534:\n" : ""));
 }
 
+/* Placeholders are not there yet. */
+static bool is_directory(const struct native *n, const char *path)
+{
+	for (size_t i = 0; i < n->holders.n; i++)
+		if (strcmp(n->holders.v[i], path) == 0)
+			return n->holder_kinds.v[i][0] == 'd';
+	return native_is_directory(path);
+}
+
 static int add_masks(struct native *n)
 {
-	const struct strv *denied = &n->job->policy->denied_paths;
-	for (size_t i = 0; i < denied->n; i++) {
-		const char *path = denied->v[i];
+	for (size_t i = 0; i < n->hide.n; i++) {
+		const char *path = n->hide.v[i];
 		bool made = path_is_within(path, "/etc") || path_is_within(path, "/proc") || path_is_within(path, "/dev");
 		bool granted = path_set_root(&n->granted, path);
-		if (native_exists(path) && (granted || made))
+		if (granted || made)
 			TRY(plan_add(n->plan, PLAN_OP(MASK, plan_text(n->plan, "%s", path),
-						      (native_is_directory(path) ? 1 : 0) | (granted ? 0 : 2))));
+						      (is_directory(n, path) ? 1 : 0) | (granted ? 0 : 2))));
 	}
 	return 0;
 }
@@ -242,6 +254,14 @@ int native_add_world_landlock(struct native *n)
 }
 
 /* ---- claims ---- */
+static size_t denied_held(const struct native *n)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n->hide.n; i++)
+		count += path_set_root(&n->denied, n->hide.v[i]) != NULL || strv_has(&n->holders, n->hide.v[i]);
+	return count;
+}
+
 int native_claim_world(struct native *n)
 {
 	const struct policy *p = n->job->policy;
@@ -255,8 +275,11 @@ int native_claim_world(struct native *n)
 		TRY(native_claim(n, FIELD_READ_ONLY_ROOT, "true",
 				 "read-only mounts: nothing but allowedWritePaths, /tmp, HOME and /dev/shm is writable",
 				 STRENGTH_KERNEL));
-	if (p->denied_paths.n == 0)
-		return 0;
-	return native_claim(n, FIELD_DENIED, native_list_text(n, &p->denied_paths),
-			    "not in the private root, or hidden by mounts, which cannot be moved", STRENGTH_KERNEL);
+	return native_claim(
+		n, FIELD_DENIED, native_list_text(n, &p->denied_paths),
+		plan_text(n->plan,
+			  "not in the private root, or hidden by mounts, which cannot be moved; always protected here: %zu "
+			  "hidden, %zu read-only",
+			  n->hide.n - denied_held(n), n->seal.n),
+		STRENGTH_KERNEL);
 }
