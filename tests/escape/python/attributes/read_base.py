@@ -1,0 +1,4 @@
+# expect: blocked | Blocked: attribute __base__ not allowed
+def f(): pass
+x = f.__base__
+print("ESCAPED", x)

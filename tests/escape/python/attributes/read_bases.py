@@ -1,0 +1,4 @@
+# expect: blocked | Blocked: attribute __bases__ not allowed
+def f(): pass
+x = f.__bases__
+print("ESCAPED", x)

@@ -1,0 +1,4 @@
+# expect: blocked | Blocked: attribute __builtins__ not allowed
+def f(): pass
+x = f.__builtins__
+print("ESCAPED", x)

@@ -1,0 +1,4 @@
+# expect: blocked | Blocked: attribute mro not allowed
+def f(): pass
+x = f.mro
+print("ESCAPED", x)

@@ -1,0 +1,4 @@
+# expect: blocked | Blocked: attribute __subclasses__ not allowed
+def f(): pass
+x = f.__subclasses__
+print("ESCAPED", x)

@@ -1,0 +1,5 @@
+# expect: contained
+import json
+class S(str):
+    def __str__(self): return "x"
+print("ESCAPED", getattr(json.dumps, S("__glo" + "bals__")))

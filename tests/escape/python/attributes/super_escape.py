@@ -1,0 +1,4 @@
+# expect: contained
+class A:
+    def f(self): return super().__init__
+print("ESCAPED" if hasattr(A().f(), "x") else "no")

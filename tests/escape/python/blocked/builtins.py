@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: builtins
+import builtins
+print("ESCAPED")

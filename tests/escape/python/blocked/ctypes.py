@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: ctypes
+import ctypes
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: dbm
+import dbm
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: os
+import os.path as p
+print("ESCAPED", p)

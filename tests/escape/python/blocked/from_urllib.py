@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: urllib
+from urllib.request import urlopen
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: ftplib
+import ftplib
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: gc
+import gc
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: http
+import http
+print("ESCAPED")

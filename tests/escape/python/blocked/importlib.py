@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: importlib
+import importlib
+print("ESCAPED")

@@ -1,0 +1,4 @@
+# expect: blocked | Blocked import detected: os
+class A:
+    import os
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: inspect
+import inspect
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: io
+import io
+print("ESCAPED")

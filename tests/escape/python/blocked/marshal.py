@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: marshal
+import marshal
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: multiprocessing
+import multiprocessing
+print("ESCAPED")

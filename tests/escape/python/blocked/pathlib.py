@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: pathlib
+import pathlib
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: pickle
+import pickle
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: posix
+import posix
+print("ESCAPED")

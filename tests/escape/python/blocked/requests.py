@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: requests
+import requests
+print("ESCAPED")

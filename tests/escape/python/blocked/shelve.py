@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: shelve
+import shelve
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: smtplib
+import smtplib
+print("ESCAPED")

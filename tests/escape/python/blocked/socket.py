@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: socket
+import socket
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: subprocess
+import subprocess
+print("ESCAPED")

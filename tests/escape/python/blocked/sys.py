@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: sys
+import sys
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: urllib
+import urllib
+print("ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked: breakpoint
+breakpoint("1", "x", "exec")
+print("ESCAPED")

@@ -1,0 +1,4 @@
+# expect: blocked | eval/exec/compile
+@eval
+def f(): pass
+print("ESCAPED")

@@ -1,0 +1,4 @@
+# expect: blocked | eval/exec/compile
+@exec
+@(lambda f: "print('ESC' + 'APED')")
+class A: pass

@@ -1,0 +1,4 @@
+# expect: contained
+def eval(x): return x
+del eval
+print("ESCAPED", globals()["__built" + "ins__"]["ev" + "al"]("1"))

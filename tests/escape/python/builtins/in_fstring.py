@@ -1,0 +1,2 @@
+# expect: blocked | eval/exec/compile
+print(f"{eval('1')} ESCAPED")

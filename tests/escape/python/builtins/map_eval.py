@@ -1,0 +1,2 @@
+# expect: contained
+print(list(map(globals()["__built" + "ins__"]["ev" + "al"], ["'ESC' + 'APED'"])))

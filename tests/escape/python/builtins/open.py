@@ -1,0 +1,3 @@
+# expect: blocked | Blocked: open
+open("1", "x", "exec")
+print("ESCAPED")

@@ -1,0 +1,8 @@
+# expect: contained
+__builtins__ = {"__build_class__": None}
+def f():
+    return open
+try:
+    print("ESCAPED", f()("/etc/passwd").read())
+except NameError:
+    pass

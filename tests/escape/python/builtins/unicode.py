@@ -1,0 +1,3 @@
+# expect: blocked | eval/exec/compile
+ｅｖａｌ("1")
+print("ESCAPED")

@@ -1,0 +1,7 @@
+# expect: timeout
+# timeoutMs: 300
+while True:
+    try:
+        while True: pass
+    except BaseException:
+        pass

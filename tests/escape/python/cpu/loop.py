@@ -1,0 +1,3 @@
+# expect: timeout | 300ms
+# timeoutMs: 300
+while True: pass

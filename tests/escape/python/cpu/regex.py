@@ -1,0 +1,4 @@
+# expect: timeout
+# timeoutMs: 300
+import re
+re.match("(a+)+$", "a" * 40 + "b")

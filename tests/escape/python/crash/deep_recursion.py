@@ -1,0 +1,3 @@
+# expect: RecursionError
+def f(): return f()
+f()

@@ -1,0 +1,4 @@
+# expect: contained
+def f(): pass
+c = type(f).__dict__["__co" + "de__"].__get__(f)
+print("ESCAPED", c.replace(co_names=("x",)))

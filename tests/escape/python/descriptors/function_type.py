@@ -1,0 +1,6 @@
+# expect: contained
+def f(): return 1
+F = type(f)
+c = F.__dict__["__co" + "de__"].__get__(f)
+g = F(c, {"__builtins__": {}})
+print(g())

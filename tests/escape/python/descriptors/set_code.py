@@ -1,0 +1,6 @@
+# expect: contained
+def f(): pass
+def g(): return "ESCAPED"
+d = type(f).__dict__["__co" + "de__"]
+d.__set__(f, d.__get__(g))
+print(f())

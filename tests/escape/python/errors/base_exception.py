@@ -1,0 +1,2 @@
+# expect: KeyboardInterrupt
+raise KeyboardInterrupt

@@ -1,0 +1,4 @@
+# expect: contained
+class A:
+    def __repr__(self): raise SystemExit(3)
+A()

@@ -1,0 +1,4 @@
+# expect: contained
+class E(Exception):
+    def __str__(self): return "x" * 10**9
+raise E

@@ -1,0 +1,4 @@
+# expect: contained
+class E(Exception):
+    def __str__(self): return str(self)
+raise E

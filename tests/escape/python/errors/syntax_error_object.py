@@ -1,0 +1,5 @@
+# expect: contained
+class X(SyntaxError):
+    @property
+    def lineno(self): return 10**30
+raise X("x", ("a", 1, 1, "b"))

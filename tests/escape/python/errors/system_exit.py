@@ -1,0 +1,2 @@
+# expect: SystemExit
+raise SystemExit("ESC")

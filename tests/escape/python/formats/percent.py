@@ -1,0 +1,2 @@
+# expect: contained
+print("%(x)s" % {"x": 1}, "%c" % 65)

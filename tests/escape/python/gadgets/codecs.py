@@ -1,0 +1,2 @@
+# expect: contained
+print(b"x".decode("idna"), "x".encode("rot13"))

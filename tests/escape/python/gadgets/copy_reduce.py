@@ -1,0 +1,6 @@
+# expect: contained
+# imports: data
+import copy
+class A:
+    def __reduce_ex__(self, p): return (print, ("harmless",))
+copy.copy(A())

@@ -1,0 +1,5 @@
+# expect: contained
+# imports: data
+import operator
+a = getattr(operator, "attrgetter", None)
+print("ESCAPED" if a and a("__globals__")(operator.add) else "no")

@@ -1,0 +1,6 @@
+# expect: contained
+import typing
+class O:
+    __annotations__ = {"x": "__import__('os').system('echo ESC' 'APED')"}
+    __globals__ = {}
+print(typing.get_type_hints(O()))

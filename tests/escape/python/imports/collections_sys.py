@@ -1,0 +1,4 @@
+# expect: contained
+# imports: data
+import collections
+print("ESCAPED" if hasattr(collections, "_sys") else "no")

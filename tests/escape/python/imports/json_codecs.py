@@ -1,0 +1,3 @@
+# expect: AttributeError
+import json
+print("ESCAPED", json.codecs)

@@ -1,0 +1,6 @@
+# expect: contained
+import json.decoder
+try:
+    print("ESCAPED", json.decoder.re)
+except AttributeError:
+    print("no")

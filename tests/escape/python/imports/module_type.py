@@ -1,0 +1,5 @@
+# expect: contained
+import json
+M = type(json)
+m = M("os")
+print("ESCAPED" if hasattr(m, "system") else "no")

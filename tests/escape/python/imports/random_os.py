@@ -1,0 +1,4 @@
+# expect: AttributeError
+# imports: data
+import random
+print("ESCAPED", random._os)

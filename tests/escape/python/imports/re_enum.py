@@ -1,0 +1,3 @@
+# expect: AttributeError
+import re
+print("ESCAPED", re.enum.sys)

@@ -1,0 +1,3 @@
+# expect: contained
+from . import os
+print("ESCAPED")

@@ -1,0 +1,4 @@
+# expect: AttributeError
+# imports: data
+import uuid
+print("ESCAPED", uuid.os)

@@ -1,0 +1,2 @@
+# expect: memory_limit
+bytearray(200000000)

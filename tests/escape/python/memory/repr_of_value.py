@@ -1,0 +1,4 @@
+# expect: contained
+class A:
+    def __repr__(self): return "x" * 10**9
+A()

@@ -1,0 +1,5 @@
+# expect: contained
+class A:
+    def __init_subclass__(cls): print("sub")
+class B(A): pass
+print([c.__name__ for c in type.__dict__["__sub" + "classes__"](A)])

@@ -1,0 +1,2 @@
+# expect: ok
+print("x" * 1000000)

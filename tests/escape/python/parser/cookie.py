@@ -1,0 +1,3 @@
+# expect: contained
+# coding: utf-7
+print("ESC" "APED"[:0])

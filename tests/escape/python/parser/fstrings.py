@@ -1,0 +1,2 @@
+# expect: SyntaxError
+x = f"{f'{f"{1}"}'}"
