@@ -80,7 +80,6 @@ static const struct {
 	{ NULL, "encodings.latin_1" },
 	{ NULL, "encodings.utf_16" },
 	{ NULL, "encodings.hex_codec" },
-	{ NULL, "encodings.idna" },
 	{ NULL, "encodings.unicode_escape" },
 	{ NULL, "encodings.raw_unicode_escape" },
 	{ NULL, "unicodedata" },
