@@ -26,10 +26,10 @@ test-cgroup2: all ## the tests with control groups of version 2 only, in a QEMU 
 	@tools/setup test
 	@tools/test-guest $(BUILD)
 
-soak: all ## the long forms of the tests, and ten minutes of each fuzz target
+soak: all ## the long forms of the tests, and twenty minutes of each fuzz target
 	@tools/setup test
 	@CORDON_SOAK=1 tools/test --build $(BUILD) --timeout 7200 $(ARGS)
-	@$(MAKE) -s --no-print-directory fuzz FUZZ_SECONDS=600
+	@$(MAKE) -s --no-print-directory fuzz FUZZ_SECONDS=1200
 
 bench: all ## measure against a plain spawn and against peers
 	@tools/setup bench
@@ -73,7 +73,7 @@ help: ## this list
 $(BUILD)/build.ninja:     SETUP =
 build-clang/build.ninja:  SETUP = CC=clang
 build-aarch64/build.ninja: SETUP =
-build-aarch64/build.ninja: FLAGS = --cross-file tools/aarch64.ini
+build-aarch64/build.ninja: FLAGS = --cross-file tools/aarch64.ini -Dpython=disabled
 # What a sanitizer finds ends the program: a complaint that nobody reads is none.
 build-asan/build.ninja:   SETUP =
 build-asan/build.ninja:   FLAGS = -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
