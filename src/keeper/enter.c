@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/scope.h"
 #include "kernel/caps.h"
@@ -263,17 +264,66 @@ STEP(NO_NEW_PRIVS)
 	return RAW(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+static int add_rule(const struct entry *in, struct landlock_near *near, const struct op *op)
+{
+	int result = landlock_add_path(in->ruleset, near, op->u.LANDLOCK_PATH.path, op->u.LANDLOCK_PATH.access);
+	bool gone = result == -ENOENT || result == -EACCES || result == -ELOOP;
+	return gone && op->u.LANDLOCK_PATH.optional ? 0 : result;
+}
+
+/* Of many rules a helper adds half, on another core. It is what we are, memory and descriptors included, and is gone before the
+ * rules are in force. Where it stops, for whatever reason, we go on: what is wrong is then told of the step that it is wrong with.
+ */
+#define MANY_RULES 256
+
+static int helper_main(void *argument)
+{
+	struct entry *in = argument;
+	struct landlock_near near = { 0 };
+	const struct op *end = in->plan->ops + in->plan->op_count;
+	while (in->helped < end && in->helped->kind == OP_LANDLOCK_PATH && add_rule(in, &near, in->helped) == 0)
+		in->helped++;
+	if (near.held)
+		raw_close(&near.dir);
+	return 0;
+}
+
+static void start_helper(struct entry *in, const struct op *first)
+{
+	const struct op *end = in->plan->ops + in->plan->op_count, *last = first;
+	while (last < end && last->kind == OP_LANDLOCK_PATH)
+		last++;
+	if (last - first < MANY_RULES)
+		return;
+	in->half = in->helped = first + (last - first) / 2;
+	in->helper = raw_clone(CLONE_VM | CLONE_FILES, in->helper_stack + sizeof in->helper_stack, NULL, helper_main, in);
+	cpu_set_t elsewhere = in->anywhere;
+	if (in->helper > 0 && in->stays && in->core < CPU_SETSIZE) {
+		CPU_CLR(in->core, &elsewhere);
+		RAW(sched_setaffinity, in->helper, sizeof elsewhere, &elsewhere); /* an empty set is refused */
+	}
+}
+
+static void join_helper(struct entry *in)
+{
+	while (in->helper > 0 && RAW(wait4, in->helper, NULL, __WALL, NULL) == -EINTR)
+		;
+	in->helper = 0;
+}
+
 STEP(LANDLOCK)
 {
 	in->ruleset = landlock_create((struct landlock_rights){ op->u.LANDLOCK.fs, op->u.LANDLOCK.net, op->u.LANDLOCK.scoped });
+	if (in->ruleset >= 0)
+		start_helper(in, op + 1);
 	return in->ruleset < 0 ? in->ruleset : 0;
 }
 
 STEP(LANDLOCK_PATH)
 {
-	int result = landlock_add_path(in->ruleset, &in->near, op->u.LANDLOCK_PATH.path, op->u.LANDLOCK_PATH.access);
-	bool gone = result == -ENOENT || result == -EACCES || result == -ELOOP;
-	return gone && op->u.LANDLOCK_PATH.optional ? 0 : result;
+	if (op == in->half)
+		join_helper(in);
+	return in->half && op >= in->half && op < in->helped ? 0 : add_rule(in, &in->near, op);
 }
 
 STEP(LANDLOCK_ENFORCE)

@@ -16,13 +16,12 @@
 
 /* Some schedulers leave a new process on the core of its parent, where it would only begin once the parent waits for it. It is
  * to work meanwhile: so it is pushed to another core, if the caller may use one, and gets the caller's choice back there. */
-static void push_away(pid_t pid, const cpu_set_t *anywhere)
+static void push_away(pid_t pid, const struct ground *ground)
 {
-	unsigned here;
-	cpu_set_t elsewhere = *anywhere;
-	if (syscall(SYS_getcpu, &here, NULL, NULL) < 0 || here >= CPU_SETSIZE)
+	cpu_set_t elsewhere = ground->anywhere;
+	if (ground->core >= CPU_SETSIZE)
 		return;
-	CPU_CLR(here, &elsewhere);
+	CPU_CLR(ground->core, &elsewhere);
 	syscall(SYS_sched_setaffinity, pid, sizeof elsewhere, &elsewhere); /* an empty set is refused: then it stays */
 }
 
@@ -36,11 +35,12 @@ static pid_t clone_spare(struct keeper_spare *spare, const struct plan_spare *ki
 	ground->socket = socket;
 	ground->keeper = keeper;
 	CPU_ZERO(&ground->anywhere);
-	bool known = syscall(SYS_sched_getaffinity, 0, sizeof ground->anywhere, &ground->anywhere) > 0;
+	bool known = syscall(SYS_sched_getaffinity, 0, sizeof ground->anywhere, &ground->anywhere) > 0 &&
+		     syscall(SYS_getcpu, &ground->core, NULL, NULL) == 0;
 	unsigned long flags = kind->namespaces | CLONE_VM | CLONE_PIDFD | SIGCHLD;
 	pid_t pid = raw_clone(flags, ground->stack + sizeof ground->stack, &spare->pidfd, spare_main, ground);
 	if (pid > 0 && known)
-		push_away(pid, &ground->anywhere);
+		push_away(pid, ground);
 	if (pid > 0)
 		spare->ground = ground;
 	else

@@ -53,13 +53,12 @@ void reaper_unblock_signals(void)
  * command does before it is executed; and we only wait for it. So it starts where we are, and is let go at once. */
 static bool stay_here(struct entry *entry)
 {
-	unsigned here;
 	cpu_set_t only;
 	CPU_ZERO(&only);
-	if (RAW(sched_getaffinity, 0, sizeof entry->anywhere, &entry->anywhere) < 0 || RAW(getcpu, &here, NULL, NULL) < 0 ||
-	    here >= CPU_SETSIZE)
+	if (RAW(sched_getaffinity, 0, sizeof entry->anywhere, &entry->anywhere) < 0 || RAW(getcpu, &entry->core, NULL, NULL) < 0 ||
+	    entry->core >= CPU_SETSIZE)
 		return false;
-	CPU_SET(here, &only);
+	CPU_SET(entry->core, &only);
 	return RAW(sched_setaffinity, 0, sizeof only, &only) == 0;
 }
 
@@ -100,8 +99,6 @@ static pid_t start_command(struct entry *entry)
 	unsigned long flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | (entry->user_ns ? CLONE_NEWUSER : 0);
 	entry->stays = stay_here(entry);
 	pid_t command = raw_clone(flags | SIGCHLD, entry->stack + sizeof entry->stack, NULL, command_main, entry);
-	if (entry->stays)
-		let_go(entry);
 	if (command < 0)
 		reaper_fail_at(entry, entry->user_ns ? OP_OWN_USER_NS : OP_EXEC, -command);
 	return command;
@@ -214,6 +211,19 @@ static int next_signal(struct entry *entry, const struct timespec *patience)
 	return RAW(rt_sigtimedwait, &set, NULL, patience, sizeof set);
 }
 
+/* A short command may have ended before we were let on its core again: then there is nothing to prepare for. A refusal that waits
+ * to be heard is a reason to. */
+static bool is_over(const struct entry *entry, pid_t command, int *ret_status)
+{
+	struct pollfd refused = { .fd = entry->listener, .events = POLLIN };
+	const struct timespec now = { 0 };
+	if (!entry->own_pids || RAW(wait4, command, ret_status, WNOHANG, NULL) != command)
+		return false;
+	if (entry->listener >= 0 && RAW(ppoll, &refused, 1, &now, NULL, 0) != 0 && refused.revents & POLLIN)
+		listener_send(entry->notify, entry->listener);
+	return true;
+}
+
 static int wait_for_command(struct entry *entry, pid_t command)
 {
 	int status = 0;
@@ -256,9 +266,16 @@ _Noreturn void reaper_main(struct entry *entry)
 		say(entry, (struct report){ .kind = REPORT_FAILED, .op = entry->failed_op, .errnum = entry->failed_errnum });
 		raw_exit(0);
 	}
-	keep_ours(entry);
-	say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
-	int status = wait_for_command(entry, command);
+	int status;
+	if (!is_over(entry, command, &status)) {
+		if (entry->stays)
+			let_go(entry);
+		keep_ours(entry);
+		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
+		status = wait_for_command(entry, command);
+	} else {
+		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
+	}
 	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status });
 	if (!entry->own_pids)
 		signal_all(entry, command, SIGKILL);

@@ -149,9 +149,11 @@ struct entry {
 	size_t fd_count;
 	int ruleset;
 	struct landlock_near near;
-	int id_map;    /* user namespace of ID_MAP */
-	int slots[64]; /* held paths */
-	int scratch;   /* made ahead, or -1 */
+	pid_t helper;                   /* adds the second half of many rules, or 0 */
+	const struct op *half, *helped; /* where that begins, and what it has not added yet */
+	int id_map;                     /* user namespace of ID_MAP */
+	int slots[64];                  /* held paths */
+	int scratch;                    /* made ahead, or -1 */
 	struct world world;
 	bool own_pids;
 	bool user_ns; /* the command is cloned into one of its own, with these ids */
@@ -159,11 +161,13 @@ struct entry {
 	bool user_ns_bare;              /* with an empty bounding set, too */
 	bool stays;                     /* the command starts on the reaper's core */
 	cpu_set_t anywhere;             /* and then runs where the caller may */
+	unsigned core;                  /* the reaper's, when the command was cloned */
 	const struct plan_spare *spare; /* what was done ahead, or NULL */
 	/* where it failed */
 	int failed_op;
 	int failed_errnum;
 	char stack[REAPER_STACK] __attribute__((aligned(16))); /* the command's, until it is executed */
+	char helper_stack[REAPER_STACK / 2] __attribute__((aligned(16)));
 };
 
 int enter_stage(struct entry *entry, enum op_stage stage);
@@ -208,6 +212,7 @@ struct ground {
 	struct plan_spare kind;
 	int socket, keeper; /* the numbers of its end, and of the keeper's pidfd, when it is cloned */
 	cpu_set_t anywhere; /* where it may run; none: not known */
+	unsigned core;      /* the keeper's, when it was cloned */
 	bool maps;          /* the plan wants the id map that was made ahead */
 	struct entry entry;
 	char stack[REAPER_STACK] __attribute__((aligned(16)));

@@ -3,7 +3,7 @@
  *
  * `cordon run` begins with cloning the run's reaper: it gets its namespaces ready on another core while this one reads options and
  * policies and decides. The reaper shares our memory, and in the run's /proc it is pid 1. Whoever asks there for its arguments and
- * environment must not find the caller's, so both are moved first. */
+ * environment must not find the caller's, so both are moved before there is a run. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -119,8 +119,11 @@ static bool move_away(char ***argv)
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], "run") == 0 && move_away(&argv))
+	if (argc > 1 && strcmp(argv[1], "run") == 0) {
 		make_spare(argv + 2);
+		if (!move_away(&argv))
+			keeper_drop_spare(&spare);
+	}
 	const struct keeper_inside inside = {
 		open_with_spare, keeper_tell, keeper_fd, keeper_wait_ms, keeper_step, keeper_close, .has_spare = spare.pid > 0
 	};

@@ -241,4 +241,17 @@ for profile in default dev; do
 	expect "$profile: the twin, a directory below" test -e project/file
 	rm -rf project
 done
+
+# So many rules that two add them: the first and the last of each half hold, and what no rule grants stays closed.
+about 'many rules'
+ground=${GROUND:-$T}/many many=()
+mkdir -p "$ground" && chmod 755 "${GROUND:-$T}" "$ground"
+for i in {1..602}; do
+	mkdir "$ground/$i" && echo "content $i" >"$ground/$i/file"
+	[ "$i" -gt 600 ] || many+=(--read "$ground/$i")
+done
+run "$CORDON" run "${many[@]}" -- sh -c 'cd "$0" && cat 1/file 299/file 300/file 301/file 600/file; cat 601/file 602/file || echo refused' "$ground"
+for i in 1 299 300 301 600; do expect_in "$OUT" "^content $i\$"; done
+expect_not_in "$OUT" '^content 60[12]$'
+expect_in "$OUT" '^refused$'
 finish
