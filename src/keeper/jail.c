@@ -276,6 +276,7 @@ _Noreturn void jail_main(struct entry *entry, int socket, struct board *board)
 	jail.entry = entry;
 	jail.board = board;
 	reaper_become();
+	reaper_reset_signals(UINT64_MAX);
 	keep_only(socket);
 	lock_up();
 	for (;;) {

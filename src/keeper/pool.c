@@ -81,6 +81,23 @@ void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind
 	spare->kind = *kind;
 }
 
+/* Signals with any other disposition than the kernel's own. Asked while the reaper is at work already. */
+static uint64_t touched_signals(void)
+{
+	uint64_t touched = 0;
+	for (int number = 1; number < NSIG; number++) {
+		struct {
+			void (*handler)(int);
+			unsigned long flags;
+			void (*restorer)(void);
+			uint64_t mask;
+		} now = { 0 };
+		if (RAW(rt_sigaction, number, NULL, &now, sizeof now.mask) < 0 || now.handler != SIG_DFL)
+			touched |= UINT64_C(1) << (number - 1);
+	}
+	return touched;
+}
+
 /* fds: stdin, stdout, stderr, the named ones; the status pipe goes last. */
 bool pool_hand_over(struct keeper_spare *spare, struct run *run, const struct start *start, int status, const int *fds)
 {
@@ -96,6 +113,8 @@ bool pool_hand_over(struct keeper_spare *spare, struct run *run, const struct st
 	struct pollfd gone = { .fd = spare->pidfd, .events = POLLIN };
 	if (poll(&gone, 1, 0) != 0 || descriptors_send(spare->socket, all, ground->entry.fd_count + 1) < 0)
 		return false;
+	ground->entry.touched = touched_signals();
+	ground->entry.touched_known = true;
 	run->reaper = spare->pid;
 	run->pidfd = TAKE_FD(spare->pidfd);
 	run->ears.notify = TAKE_FD(spare->socket);

@@ -24,9 +24,17 @@ static void say(const struct entry *entry, struct report report)
 	RAW(write, entry->status, &report, sizeof report); /* nobody left to tell: the parent-death signal is on its way */
 }
 
-/* Signals that the caller ignores would stay ignored in the command. Here, where all of them are blocked, this changes only
- * what the command inherits; and a spare does it while nobody waits for it. */
-static void reset_signals(void)
+/* The kernel's set: one bit a signal. */
+#define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
+
+static void block_signals(uint64_t set)
+{
+	RAW(rt_sigprocmask, SIG_SETMASK, &set, NULL, sizeof set);
+}
+
+/* Signals that the caller ignores would stay ignored in the command. Here, where all of them are blocked, this changes only what
+ * the command inherits. */
+void reaper_reset_signals(uint64_t touched)
 {
 	/* The kernel's own call: the C library keeps two signals to itself, and a caller may have ignored those, too. */
 	const struct {
@@ -36,12 +44,8 @@ static void reset_signals(void)
 		uint64_t mask;
 	} dfl = { 0 };
 	for (int number = 1; number < NSIG; number++)
-		RAW(rt_sigaction, number, &dfl, NULL, sizeof dfl.mask);
-}
-
-static void block_signals(uint64_t set)
-{
-	RAW(rt_sigprocmask, SIG_SETMASK, &set, NULL, sizeof set);
+		if (touched & SIGNAL_BIT(number))
+			RAW(rt_sigaction, number, &dfl, NULL, sizeof dfl.mask);
 }
 
 void reaper_unblock_signals(void)
@@ -247,7 +251,6 @@ static int wait_for_command(struct entry *entry, pid_t command)
 void reaper_become(void)
 {
 	block_signals(UINT64_MAX);
-	reset_signals();
 	RAW(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	RAW(prctl, PR_SET_NAME, "cordon-reaper", 0, 0, 0);
 	RAW(umask, 022); /* the caller's would close the directories that covers are made of; the command gets its own in a step */
@@ -260,6 +263,8 @@ _Noreturn void reaper_main(struct entry *entry)
 	pid_t command = -1;
 	if (enter_stage(entry, STAGE_REAPER) == 0) {
 		entry->failed_op = -1;
+		/* What was ignored when we were cloned is still so in the keeper, or handled. */
+		reaper_reset_signals(entry->touched_known ? entry->touched : UINT64_MAX);
 		command = start_command(entry);
 	}
 	if (entry->failed_op >= 0) {

@@ -155,6 +155,8 @@ struct entry {
 	int slots[64];                  /* held paths */
 	int scratch;                    /* made ahead, or -1 */
 	struct world world;
+	_Atomic uint64_t touched;   /* signals that the keeper does not leave to the kernel, one bit each; */
+	_Atomic bool touched_known; /* it looks while we are at work */
 	bool own_pids;
 	bool user_ns; /* the command is cloned into one of its own, with these ids */
 	uint64_t user_ns_uid, user_ns_gid;
@@ -173,7 +175,7 @@ struct entry {
 int enter_stage(struct entry *entry, enum op_stage stage);
 int enter_user_ns(const struct entry *entry);
 int enter_between(struct entry *entry, enum op_kind first, enum op_kind last); /* both included */
-int enter_own_network(struct entry *in, const struct op *op); /* enter_network.c */
+int enter_own_network(struct entry *in, const struct op *op);                  /* enter_network.c */
 /* enter_world.c: the steps of a private root */
 int enter_host_name(struct entry *in, const struct op *op);
 int enter_world(struct entry *in, const struct op *op);
@@ -221,6 +223,7 @@ int spare_main(void *ground);
 
 /* reaper.c */
 void reaper_become(void);
+void reaper_reset_signals(uint64_t touched); /* to the kernel's own dispositions; one bit a signal */
 /* The kernel's set of signals: one bit each. */
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
 void reaper_unblock_signals(void);
@@ -264,7 +267,7 @@ void placeholders_remove(struct run *run);
 /* kill.c: all below the reaper, where no namespace ends with it */
 void run_kill_tree(struct run *run);
 void keeper_end_child(pid_t pid, int pidfd); /* and wait: by the descriptor, and by the number if that is refused */
-void run_kill_seen(struct run *run); /* what the last look found, if that was just now */
+void run_kill_seen(struct run *run);         /* what the last look found, if that was just now */
 
 /* watch.c: state × event */
 enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER, EV_LIMIT, EV_CANCEL, EV_COUNT };
