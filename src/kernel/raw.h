@@ -77,6 +77,29 @@ static inline int raw_clone(unsigned long flags, char *top, int *pidfd, int (*ch
 			 : "D"(flags), "S"(stack), "d"(pidfd), "r"(r10), "r"(r8), [exit] "i"(SYS_exit_group)
 			 : "rcx", "r11", "memory");
 	return (int)result;
+#elif defined(__aarch64__) && !defined(__clang_analyzer__)
+	void **stack = (void **)((uintptr_t)top & ~(uintptr_t)15) - 2;
+	stack[0] = (void *)(uintptr_t)child;
+	stack[1] = argument;
+	register long x8 __asm__("x8") = SYS_clone;
+	register long x0 __asm__("x0") = (long)flags;
+	register long x1 __asm__("x1") = (long)stack;
+	register long x2 __asm__("x2") = (long)pidfd;
+	register long x3 __asm__("x3") = 0;
+	register long x4 __asm__("x4") = 0;
+	__asm__ volatile("svc 0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, #0\n\t"
+			 "ldp x1, x0, [sp], #16\n\t"
+			 "blr x1\n\t"
+			 "mov x8, %[exit]\n\t"
+			 "svc 0\n\t"
+			 "brk #1\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), [exit] "i"(SYS_exit_group)
+			 : "memory");
+	return (int)x0;
 #else
 	return raw_result(clone(child, top, (int)flags, argument, pidfd, NULL, NULL));
 #endif
