@@ -65,11 +65,27 @@ static int keep_only(int socket, int keeper)
 	return RAW(close_range, 2, ~0u, 0);
 }
 
-/* The keeper has filled in the entry by then; its descriptors get their numbers here. */
-static int wait_for_plan(struct entry *entry)
+/* The plan is mostly some microseconds away, and a core that falls asleep takes longer to wake. So we ask again for a while, unless
+ * this is the core that the keeper decides on. */
+#define ASK_AGAIN 200
+
+static void stay_awake(const struct ground *ground, struct pollfd *wait)
 {
+	unsigned here;
+	const struct timespec now = { 0 };
+	if (RAW(getcpu, &here, NULL, NULL) < 0 || here == ground->core)
+		return;
+	for (int i = 0; i < ASK_AGAIN && RAW(ppoll, wait, 1, &now, NULL, 0) == 0; i++)
+		;
+}
+
+/* The keeper has filled in the entry by then; its descriptors get their numbers here. */
+static int wait_for_plan(struct ground *ground)
+{
+	struct entry *entry = &ground->entry;
 	struct pollfd wait = { .fd = 0, .events = POLLIN };
 	int fds[WIRE_MAX_FDS];
+	stay_awake(ground, &wait);
 	if (RAW(ppoll, &wait, 1, NULL, NULL, 0) != 1 || !(wait.revents & POLLIN))
 		return -EPIPE;
 	/* How many there are is in the entry, which is ours to read only now that something is there; it is checked by the count.
@@ -103,7 +119,7 @@ int spare_main(void *argument)
 	int scratch = failure.errnum || kind->world ? -1 : mounts_scratch_make();
 	if (kind->id_map && !kind->world && !failure.errnum)
 		id_map = make_id_map(kind);
-	if (wait_for_plan(entry) < 0)
+	if (wait_for_plan(ground) < 0)
 		return 1; /* the keeper is gone, or does not need us */
 	if (failure.errnum)
 		tell_failure(entry, failure);
