@@ -107,7 +107,9 @@ static int gather_uses(struct learn *l, const struct run *run)
 			TRY(add_address(l, use->path));
 			continue;
 		}
-		if (!paths_cover(&l->scratch, use->path))
+		/* What no path of the ceiling holds the level gives by itself: HOME and TMPDIR, files of a private root. */
+		bool held = paths_cover(&l->ceiling.read_paths, use->path) || paths_cover(&l->ceiling.write_paths, use->path);
+		if (held && !paths_cover(&l->scratch, use->path))
 			TRY(add_use(l, use->path, access, use->count, false));
 	}
 	/* The command's own start cannot be looked into everywhere. */
@@ -228,9 +230,10 @@ static int add_scratch(struct learn *l, const struct plan *plan)
 	return 0;
 }
 
-static int find_base(struct strv *ret, struct err *e)
+/* What "@system" stands for depends on the level. */
+static int find_base(enum policy_level level, struct strv *ret, struct err *e)
 {
-	autoclean(policy_done) struct policy p = { .set = POLICY_BIT(FIELD_READ) };
+	autoclean(policy_done) struct policy p = { .set = POLICY_BIT(FIELD_READ) | POLICY_BIT(FIELD_LEVEL), .level = level };
 	if (strv_add(&p.read_paths, "@system") < 0)
 		return err_nomem(e);
 	TRY(policy_resolve_paths(&p, &(struct policy_place){ "/", NULL }, e));
@@ -256,7 +259,7 @@ int learn_begin(const struct run *run, struct learn *ret, struct err *e)
 {
 	TRY(check_traced(run, e));
 	autoclean(learn_done) struct learn l = { .head_room = head_rooms[0], .first = facts_of(run_outcome(run)) };
-	TRY(find_base(&l.base, e));
+	TRY(find_base(run->decision.policy.level, &l.base, e));
 	if (policy_copy(&run->decision.policy, &l.ceiling) < 0 || secrets_gather(getenv("HOME"), &l.secrets) < 0 ||
 	    add_scratch(&l, &run->decision.plan) < 0 || gather_uses(&l, run) < 0 || gather_lacks(&l, run) < 0)
 		return err_nomem(e);

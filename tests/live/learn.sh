@@ -96,6 +96,16 @@ mkdir tools && cp "$(readlink -f /bin/sh)" tools/shell && printf '#!%s/work/tool
 ln -s ../far linked
 learnt 'r: P/far/one P/work/tools/script P/work/tools/shell w:  d:  n: False' -- tools/script linked/one
 
+about 'a private root'
+echo x >in
+if hand_over && "$CORDON" run --profile strict -- true 2>/dev/null; then
+	learnt 'r: P/work/in w:  d:  n: False' --from strict -- cat in
+	expect_in "$T/p.json" '"@system"'
+	expect_not_in "$ERR" 'not granted'
+else
+	skip 'learnt at container level' 'no private root here'
+fi
+
 about 'the network'
 expect_status 0 "$CORDON" learn --from dev -o "$T/n.json" -- python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("127.0.0.1", 9))'
 expect_equal 'granted' True "$(grants "$T/n.json" | sed 's/.*n: //')"
