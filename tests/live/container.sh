@@ -56,4 +56,10 @@ expect_json isolationLevel container
 expect_json enforcement.0.strength kernel
 run "${inside[@]}" --profile strict -- id -u
 expect_equal 'strict: uid' 65534 "$(cat "$OUT")"
+# Profiles that may read nearly everything show the host's /home, and still have a HOME of their own in it.
+for profile in build test dev; do
+	about "$profile"
+	run "$CORDON" run --profile $profile --isolation container -- sh -c 'echo mine >"$HOME/x" && cat "$HOME/x"'
+	expect_equal 'a HOME of its own' '0 mine' "$STATUS $(cat "$OUT")"
+done
 finish

@@ -2,13 +2,17 @@
 #include "backend/native/native.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/path.h"
+#include "base/place.h"
 #include "base/scope.h"
+#include "base/str.h"
 #include "kernel/landlock.h"
 #include "kernel/world.h"
 
@@ -51,16 +55,21 @@ static int compare(const void *a, const void *b)
 }
 
 /* ---- the system's parts ---- */
+/* Granted as it is, or as a piece of something larger that is granted but for what is denied in it. */
+static bool is_shown(const struct native *n, const char *path)
+{
+	return paths_cover(&n->grants_read, path) || paths_cover(&n->grants_pieces, path);
+}
+
 static uint64_t choose_parts(const struct native *n)
 {
-	const struct strv *read = &n->grants_read;
-	if (!paths_cover(read, world_part(0)))
+	if (!is_shown(n, world_part(0)))
 		return 0;
 	uint64_t parts = WORLD_EVERYTHING;
 	for (size_t i = 0; i < world_part_count(); i++) {
 		struct stat st;
 		/* A link is only a name, and what is missing is not shown. */
-		if (!paths_cover(read, world_part(i)) && lstat(world_part(i), &st) == 0 && !S_ISLNK(st.st_mode))
+		if (!is_shown(n, world_part(i)) && lstat(world_part(i), &st) == 0 && !S_ISLNK(st.st_mode))
 			parts &= ~(UINT64_C(1) << i);
 	}
 	return parts;
@@ -86,6 +95,40 @@ static int refuse_reach(const struct native *n, const char *path)
 	return err_hint(n->e, -ENOTSUP, "chown it to the user who shall own the run, or work in another directory");
 }
 
+static int bind_one(struct native *n, const char *path, bool writable, struct binds *b)
+{
+	/* What was named is brought into reach; what a larger grant holds is as closed to the run as its mode says. */
+	bool named = strv_has(n->job->named_read, path);
+	bool map = writable ? !native_can_write(n, path) : named && native_is_directory(path) && !native_can_enter(n, path);
+	if (map && !n->job->facts->idmapped_mounts)
+		return refuse_reach(n, path);
+	const char *text = plan_text(n->plan, "%s", path);
+	return add_bind(b, (struct bind){ text, text, (writable ? WORLD_WRITABLE : 0) | (map ? WORLD_MAPPED : 0) });
+}
+
+/* The host's /home would cover the one that the run's own HOME lies in: what is in it is shown, one by one. */
+static int bind_homes(struct native *n, const char *path, bool writable, struct binds *b)
+{
+	if (writable) {
+		err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "%s cannot be written to at container level: HOME lies there", path);
+		return err_hint(n->e, -ENOTSUP, "grant the directories in it that are meant, or use --isolation process");
+	}
+	autoclean(strv_done) struct strv names = { 0 };
+	autoclean(fd_done) int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || place_list(dir, "", &names) < 0)
+		return 0; /* closed to us, and so to the run */
+	for (size_t i = 0; i < names.n; i++) {
+		autoclean(free_done) char *inner = str_format("%s/%s", path, names.v[i]);
+		if (!inner)
+			return -ENOMEM;
+		struct stat st;
+		bool shown = lstat(inner, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
+		if (shown && strcmp(inner, WORLD_HOME) != 0 && !path_set_root(&n->denied, inner))
+			TRY(bind_one(n, inner, false, b));
+	}
+	return 0;
+}
+
 static int bind_all(struct native *n, const struct strv *paths, bool writable, uint64_t parts, struct binds *b)
 {
 	for (size_t i = 0; i < paths->n; i++) {
@@ -94,11 +137,8 @@ static int bind_all(struct native *n, const struct strv *paths, bool writable, u
 			continue;
 		if (n->job->cow && strcmp(path, n->job->cow) == 0)
 			continue; /* add_overlay() */
-		bool map = writable ? !native_can_write(n, path) : native_is_directory(path) && !native_can_enter(n, path);
-		if (map && !n->job->facts->idmapped_mounts)
-			return refuse_reach(n, path);
-		const char *text = plan_text(n->plan, "%s", path);
-		TRY(add_bind(b, (struct bind){ text, text, (writable ? WORLD_WRITABLE : 0) | (map ? WORLD_MAPPED : 0) }));
+		bool holds_home = path_is_within(WORLD_HOME, path);
+		TRY(holds_home ? bind_homes(n, path, writable, b) : bind_one(n, path, writable, b));
 	}
 	return 0;
 }
