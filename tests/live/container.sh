@@ -57,6 +57,8 @@ expect_json enforcement.0.strength kernel
 run "${inside[@]}" --profile strict -- id -u
 expect_equal 'strict: uid' 65534 "$(cat "$OUT")"
 # Profiles that may read nearly everything show the host's /home, and still have a HOME of their own in it.
+cd "${GROUNDS[-1]}" || exit 1
+[ "${#GROUNDS[@]}" -eq 1 ] || cd "${GROUNDS[1]}" || exit 1 # of an ordinary user, and no closed directory above it
 for profile in build test dev; do
 	about "$profile"
 	run "$CORDON" run --profile $profile --isolation container -- sh -c 'echo mine >"$HOME/x" && cat "$HOME/x"'

@@ -26,6 +26,8 @@ for ground in "${GROUNDS[@]}"; do
 	expect_equal 'it sees its own changes' 'one 2 three new code ' "$(tr '\n' ' ' <"$OUT")"
 	expect_equal 'the directory is as it was' "$before" "$(find . -printf '%p %y %m %s %T@ %l\n' | sort | sha256sum)"
 	set=$(id)
+	run "$CORDON" run --cow . -- ls -A
+	expect_equal 'nothing strange is in it' '.git lib link old src text ' "$(tr '\n' ' ' <"$OUT")"
 	run "$CORDON" changes "$set"
 	expect_out '^\+ \.git/hooks/post-commit$'
 	expect_out '^~ text$'

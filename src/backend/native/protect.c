@@ -81,15 +81,22 @@ static bool concerns(const struct native *n, const char *path, enum secret_kind 
 	return reached && !path_set_root(&n->denied, path) && !is_named(n, path);
 }
 
+/* What is written there never reaches the host by itself: it needs neither seal nor placeholder. */
+static bool is_kept_apart(const struct native *n, const char *path)
+{
+	return n->job->cow && path_is_within(path, n->job->cow);
+}
+
 static int protect(struct native *n, const struct strv *paths, enum secret_kind kind, bool missing, struct strv *held)
 {
 	for (size_t i = 0; i < paths->n; i++) {
 		const char *path = paths->v[i];
-		if (!concerns(n, path, kind))
+		bool apart = is_kept_apart(n, path);
+		if (!concerns(n, path, kind) || (apart && kind == SECRET_READ_ONLY))
 			continue;
 		if (is_there(path))
 			TRY(strv_add(held, path));
-		else if (missing && path_set_root(&n->writable, path))
+		else if (missing && !apart && path_set_root(&n->writable, path))
 			TRY(hold_missing(n, path, is_file_name(path), held));
 	}
 	return 0;
@@ -124,7 +131,7 @@ static int protect_all(struct native *n)
 		const char *path = p->denied_paths.v[i];
 		if (is_there(path))
 			TRY(strv_add(&n->hide, path));
-		else if (path_set_root(&n->writable, path))
+		else if (!is_kept_apart(n, path) && path_set_root(&n->writable, path))
 			TRY(hold_missing(n, path, false, &n->hide));
 	}
 	const char *home = n->job->home;
