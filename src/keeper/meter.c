@@ -149,7 +149,9 @@ static void warn_of_others(struct run *run, const struct tree_usage *tree, int64
 
 static void tell_sample(struct run *run, const struct tree_usage *tree, int64_t memory, int64_t now_us)
 {
-	if (!run->want_samples || !run->started || now_us < run->meter.told_us + SAMPLE_US)
+	/* While it is executed, and when it has just ended, there is nobody to tell of. */
+	bool somebody = run->started && tree->processes > 0 && memory > 0;
+	if (!run->want_samples || !somebody || now_us < run->meter.told_us + SAMPLE_US)
 		return;
 	run->meter.told_us = now_us;
 	keeper_say_sample(run, &(struct wire_sample){

@@ -132,12 +132,25 @@ static int look_at_own_root(const struct probe_ground *ground)
 	return mkdir("/probe", 0700) == 0 ? -EXDEV : errno == EROFS ? 0 : -errno;
 }
 
+/* Which mount namespace we are in; 0: nobody says. */
+static ino_t mount_namespace(void)
+{
+	struct stat st;
+	return stat("/proc/self/ns/mnt", &st) < 0 ? 0 : st.st_ino;
+}
+
+/* Where the namespace was not made though the kernel said so, another root would be the caller's, too: nothing is tried. */
 void probe_private_root(const struct probe_ground *ground, struct probe_result *r)
 {
+	ino_t outside = mount_namespace();
 	if (!probe_have_ground(ground, r) ||
 	    !must_enter(r, probe_enter(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP),
 			"make namespaces"))
 		return;
+	if (outside == 0 || mount_namespace() == outside) {
+		probe_broken(r, "a mount namespace was said to be made, and was not");
+		return;
+	}
 	int pid = RAW(clone, 0, 0, NULL, NULL, 0);
 	if (pid == 0)
 		raw_exit(as_status(look_at_own_root(ground)));
