@@ -7,13 +7,14 @@ need python3
 # ./raw: every byte; ./screen: what is left to see; ./lines: each state of a line that was erased; ./facts: what else was seen.
 cat >"$T/terminal.py" <<'P'
 """terminal.py COLUMNS DEED COMMAND...: run it on a terminal of its own; DEED: "-", "interrupt" or "stop" once the line is there."""
-import fcntl, os, pty, re, select, struct, subprocess, sys, termios, time
+import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 columns, deed, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 before = termios.tcgetattr(slave), fcntl.fcntl(slave, fcntl.F_GETFL)
 def own(): fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 start = time.monotonic()
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a shell has it ignored
 child = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=own)
 raw, over = b"", False
 while True:
