@@ -233,33 +233,52 @@ static int open_before(const struct change_set *set, const struct change *c)
 	return file < 0 ? -errno : file;
 }
 
-static int read_both(const struct change_set *set, const struct change *c, struct text *a, struct text *b)
+/* Both texts, and what leads from one to the other. */
+struct comparison {
+	struct text a, b;
+	struct script script;
+};
+
+static void comparison_done(struct comparison *c)
 {
-	int before = c->before.type == NODE_FILE ? open_before(set, c) : -1;
-	int result = before < -1 ? before : text_read(before, a);
-	int after = result == 0 && c->after.type == NODE_FILE ? change_set_content(set, c) : -1;
-	if (result == 0)
-		result = after < -1 ? after : text_read(after, b);
-	return result;
+	text_done(&c->a);
+	text_done(&c->b);
+	script_done(&c->script);
+}
+
+/* Is there anything to compare line by line? */
+static bool has_content(const struct change *c)
+{
+	return c->content || (c->kind == CHANGE_DELETED && c->before.type == NODE_FILE);
+}
+
+static int read_side(bool is_file, int fd, struct text *ret)
+{
+	if (is_file && fd < 0)
+		return fd;
+	return text_read(is_file ? fd : -1, ret);
+}
+
+static int compare(const struct change_set *set, const struct change *c, struct comparison *ret)
+{
+	bool was = c->before.type == NODE_FILE, is = c->after.type == NODE_FILE;
+	TRY(read_side(was, was ? open_before(set, c) : -1, &ret->a));
+	TRY(read_side(is, is ? change_set_content(set, c) : -1, &ret->b));
+	return make_script(&ret->a, &ret->b, &ret->script);
 }
 
 int changes_stat(const struct change_set *set, const struct change *change, struct diff_stat *ret)
 {
 	*ret = (struct diff_stat){ 0 };
-	bool content = change->content || (change->kind == CHANGE_DELETED && change->before.type == NODE_FILE);
-	if (!content)
+	if (!has_content(change))
 		return 0;
-	autoclean(text_done) struct text a = { 0 };
-	autoclean(text_done) struct text b = { 0 };
-	autoclean(script_done) struct script s = { 0 };
-	int result = read_both(set, change, &a, &b);
-	if (result == 0)
-		result = make_script(&a, &b, &s);
+	autoclean(comparison_done) struct comparison c = { 0 };
+	int result = compare(set, change, &c);
 	ret->binary = result < 0;
-	for (size_t i = 0; result == 0 && i < a.count; i++)
-		ret->removed += s.gone[i];
-	for (size_t i = 0; result == 0 && i < b.count; i++)
-		ret->added += s.come[i];
+	for (size_t i = 0; result == 0 && i < c.a.count; i++)
+		ret->removed += c.script.gone[i];
+	for (size_t i = 0; result == 0 && i < c.b.count; i++)
+		ret->added += c.script.come[i];
 	return result == -ENOMEM ? result : 0;
 }
 
@@ -282,14 +301,10 @@ static void add_heading(const struct change *c, struct buf *out)
 int changes_diff(const struct change_set *set, const struct change *change, struct buf *out)
 {
 	add_heading(change, out);
-	if (!change->content && !(change->kind == CHANGE_DELETED && change->before.type == NODE_FILE))
+	if (!has_content(change))
 		return buf_check(out);
-	autoclean(text_done) struct text a = { 0 };
-	autoclean(text_done) struct text b = { 0 };
-	autoclean(script_done) struct script s = { 0 };
-	int result = read_both(set, change, &a, &b);
-	if (result == 0)
-		result = make_script(&a, &b, &s);
+	autoclean(comparison_done) struct comparison c = { 0 };
+	int result = compare(set, change, &c);
 	if (result == 0) {
 		char path[CHANGES_MAX_PATH * 2];
 		str_printable(change->path, strlen(change->path), path, sizeof path);
@@ -297,7 +312,7 @@ int changes_diff(const struct change_set *set, const struct change *change, stru
 			       change->before.type == NODE_FILE ? path : "");
 		buf_add_format(out, "+++ %s%s\n", change->after.type == NODE_FILE ? "b/" : "/dev/null",
 			       change->after.type == NODE_FILE ? path : "");
-		add_hunks(&a, &b, &s, out);
+		add_hunks(&c.a, &c.b, &c.script, out);
 	} else {
 		buf_add_format(out, "  %s, %llu bytes\n",
 			       result == -EILSEQ  ? "no text"
