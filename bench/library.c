@@ -1,6 +1,7 @@
 /* What a launch through the library costs, from a host of any size: every row once a round, in one interleaved loop.
  *
- *     library KEEPER ROUNDS MEGABYTES          launches of /bin/true: best, median and p99 of each row, × the first row's median
+ *     library KEEPER ROUNDS MEGABYTES [container]
+ *                                              launches of /bin/true: best, median and p99 of each row, × the first row's median
  *     library KEEPER SECONDS workers           two at a time: launches a second, plain and through the library
  *     library KEEPER COUNT metered             that many runs at once, at rest and busy: % of a core that their one keeper takes
  *
@@ -13,24 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "timing.h"
 
 extern char **environ;
 static const char *const command[] = { "/bin/true", NULL };
-
-static double now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
 
 static void die(const struct cordon_error *error)
 {
@@ -38,21 +27,45 @@ static void die(const struct cordon_error *error)
 	exit(1);
 }
 
-static struct cordon_engine *open_engine(const char *keeper, int no_spare)
+static struct cordon_engine *open_kind(const char *keeper, int no_spare, int no_reuse)
 {
 	struct cordon_engine *engine;
 	struct cordon_error error;
-	struct cordon_engine_options options = { .size = sizeof options, .keeper_path = keeper, .no_spare = no_spare };
+	struct cordon_engine_options options = {
+		.size = sizeof options, .keeper_path = keeper, .no_spare = no_spare, .no_reuse = no_reuse
+	};
 	if (cordon_engine_open(&options, &engine, &error) < 0)
 		die(&error);
 	return engine;
 }
 
+static struct cordon_engine *open_engine(const char *keeper, int no_spare)
+{
+	return open_kind(keeper, no_spare, 0);
+}
+
+static struct cordon_policy *read_policy(const char *json)
+{
+	struct cordon_policy *policy = NULL;
+	struct cordon_error error;
+	if (json && cordon_policy_from_json(NULL, json, strlen(json), &policy, &error) < 0)
+		die(&error);
+	return policy;
+}
+
 /* ---- one at a time ---- */
 
-static void plain(struct cordon_engine *unused)
+struct launcher {
+	const char *name;
+	int library, no_spare, no_reuse;
+	const char *policy;
+	struct cordon_engine *engine;
+	struct cordon_policy *read;
+	double *times;
+};
+
+static void plain(void)
 {
-	(void)unused;
 	pid_t pid;
 	int status = -1;
 	if (posix_spawn(&pid, command[0], NULL, NULL, (char **)(uintptr_t)command, environ) != 0 || waitpid(pid, &status, 0) < 0 ||
@@ -60,12 +73,12 @@ static void plain(struct cordon_engine *unused)
 		exit(1);
 }
 
-static void library(struct cordon_engine *engine)
+static void library(const struct launcher *by)
 {
-	struct cordon_run_options options = { .size = sizeof options, .argv = command };
+	struct cordon_run_options options = { .size = sizeof options, .argv = command, .policy = by->read };
 	struct cordon_run *run;
 	struct cordon_error error;
-	if (cordon_execute(engine, &options, &run, &error) < 0)
+	if (cordon_execute(by->engine, &options, &run, &error) < 0)
 		die(&error);
 	const struct cordon_result *result = cordon_run_result(run);
 	if (result->error)
@@ -75,42 +88,68 @@ static void library(struct cordon_engine *engine)
 	cordon_run_free(run);
 }
 
-static void launches(const char *keeper, int rounds, size_t megabytes)
+#define CONTAINER "\"isolationLevel\":\"container\""
+#define OWN_NETWORK "\"allowNetwork\":true,\"allowedHosts\":[\"example.org\"]"
+
+static struct launcher process_rows[] = {
+	{ .name = "plain posix_spawn" },
+	{ .name = "library", .library = 1 },
+	{ .name = "library, no spare reaper", .library = 1, .no_spare = 1 },
+	{ 0 },
+};
+
+static struct launcher container_rows[] = {
+	{ .name = "plain posix_spawn" },
+	{ .name = "library, container", .library = 1, .no_reuse = 1, .policy = "{" CONTAINER "}" },
+	{ .name = "library, container, own network", .library = 1, .no_reuse = 1, .policy = "{" CONTAINER "," OWN_NETWORK "}" },
+	{ .name = "library, container, from the pool", .library = 1, .policy = "{" CONTAINER "}" },
+	{ 0 },
+};
+
+static void print_row(const struct launcher *by, int rounds, double base)
+{
+	printf("| %s | %.0f | %.0f | %.0f | %.2f |\n", by->name, by->times[0], by->times[rounds / 2],
+	       by->times[(int)(rounds * 0.99)], by->times[rounds / 2] / base);
+}
+
+/* Before each launch, of every row, where engines make something for their next run when they have nothing else to do: they would
+ * do it at the cost of the row that follows. Elsewhere not: who has rested starts slower, and so would everything. */
+#define REST_US 5000
+
+static void launches(const char *keeper, int rounds, size_t megabytes, unsigned rest_us, struct launcher *rows)
 {
 	char *memory = malloc((megabytes << 20) + 1);
 	if (!memory)
 		exit(1);
 	for (size_t at = 0; at < megabytes << 20; at += 4096)
 		((volatile char *)memory)[at] = 1;
-	struct {
-		const char *name;
-		void (*once)(struct cordon_engine *);
-		struct cordon_engine *engine;
-		double *times;
-	} rows[] = {
-		{ "plain posix_spawn", plain, NULL, NULL },
-		{ "library", library, open_engine(keeper, 0), NULL },
-		{ "library, no spare reaper", library, open_engine(keeper, 1), NULL },
-	};
-	enum { ROWS = sizeof rows / sizeof rows[0] };
-	for (int i = 0; i < ROWS; i++)
-		rows[i].times = calloc((size_t)rounds, sizeof(double));
-	for (int round = -5; round < rounds; round++)
-		for (int i = 0; i < ROWS; i++) {
-			double start = now_us();
-			rows[i].once(rows[i].engine);
-			if (round >= 0)
-				rows[i].times[round] = now_us() - start;
-		}
-	for (int i = 0; i < ROWS; i++)
-		qsort(rows[i].times, (size_t)rounds, sizeof(double), by_value);
-	double base = rows[0].times[rounds / 2];
-	for (int i = 0; i < ROWS; i++) {
-		printf("| %s | %.0f | %.0f | %.0f | %.2f |\n", rows[i].name, rows[i].times[0], rows[i].times[rounds / 2],
-		       rows[i].times[(int)(rounds * 0.99)], rows[i].times[rounds / 2] / base);
-		cordon_engine_close(rows[i].engine);
-		free(rows[i].times);
+	for (struct launcher *by = rows; by->name; by++) {
+		by->times = calloc((size_t)rounds, sizeof(double));
+		by->engine = by->library ? open_kind(keeper, by->no_spare, by->no_reuse) : NULL;
+		by->read = read_policy(by->policy);
 	}
+	for (int round = -5; round < rounds; round++)
+		for (struct launcher *by = rows; by->name; by++) {
+			if (rest_us > 0)
+				usleep(rest_us);
+			double start = now_us();
+			if (by->library)
+				library(by);
+			else
+				plain();
+			if (round >= 0)
+				by->times[round] = now_us() - start;
+		}
+	for (struct launcher *by = rows; by->name; by++)
+		qsort(by->times, (size_t)rounds, sizeof(double), by_value);
+	double base = rows[0].times[rounds / 2];
+	for (struct launcher *by = rows; by->name; by++) {
+		print_row(by, rounds, base);
+		cordon_engine_close(by->engine);
+		cordon_policy_free(by->read);
+	}
+	for (struct launcher *by = rows; by->name; by++)
+		free(by->times);
 	free(memory);
 }
 
@@ -187,19 +226,41 @@ static void workers(const char *keeper, int seconds)
 
 /* ---- many at once ---- */
 
-/* Processor time of our only child, in seconds. */
-static double keeper_time(void)
+/* Our only child. */
+static long keeper_pid(void)
 {
-	char path[64], text[1024] = "";
+	char path[64];
 	long pid = 0;
-	unsigned long user = 0, kernel = 0;
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
 	FILE *file = fopen(path, "r");
 	if (!file || fscanf(file, "%ld", &pid) != 1)
 		exit(1);
 	fclose(file);
-	snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-	file = fopen(path, "r");
+	return pid;
+}
+
+/* How often it has gone to sleep. */
+static double keeper_waits(void)
+{
+	char path[64], line[256];
+	long waits = 0;
+	snprintf(path, sizeof path, "/proc/%ld/status", keeper_pid());
+	FILE *file = fopen(path, "r");
+	while (file && fgets(line, sizeof line, file))
+		if (sscanf(line, "voluntary_ctxt_switches: %ld", &waits) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return (double)waits;
+}
+
+/* Processor time, in seconds. */
+static double keeper_time(void)
+{
+	char path[64], text[1024] = "";
+	unsigned long user = 0, kernel = 0;
+	snprintf(path, sizeof path, "/proc/%ld/stat", keeper_pid());
+	FILE *file = fopen(path, "r");
 	if (!file || !fgets(text, sizeof text, file))
 		exit(1);
 	fclose(file);
@@ -224,18 +285,20 @@ static void metered(const char *keeper, int count)
 			if (cordon_run_start(engine, &options, &run, &error) < 0)
 				die(&error);
 		sleep(4);
-		double before = keeper_time(), start = now_us();
+		double before = keeper_time(), waits = keeper_waits(), start = now_us();
 		sleep(5);
-		printf("| %d %s | %.2f |\n", count, rows[row].name, (keeper_time() - before) / (now_us() - start) * 1e8);
+		double seconds = (now_us() - start) / 1e6;
+		printf("| %d %s | %.2f | %.0f |\n", count, rows[row].name, (keeper_time() - before) / seconds * 100,
+		       (keeper_waits() - waits) / seconds);
 		cordon_engine_close(engine);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 4)
-		return fprintf(stderr, "usage: library KEEPER ROUNDS MEGABYTES | library KEEPER SECONDS workers | library KEEPER "
-				       "COUNT metered\n"),
+	if (argc != 4 && argc != 5)
+		return fprintf(stderr, "usage: library KEEPER ROUNDS MEGABYTES [container] | library KEEPER SECONDS workers | "
+				       "library KEEPER COUNT metered\n"),
 		       2;
 	int count = (int)strtol(argv[2], NULL, 10);
 	if (strcmp(argv[3], "workers") == 0)
@@ -243,6 +306,7 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[3], "metered") == 0)
 		metered(argv[1], count);
 	else
-		launches(argv[1], count, (size_t)strtol(argv[3], NULL, 10));
+		launches(argv[1], count, (size_t)strtol(argv[3], NULL, 10), argc == 5 ? REST_US : 0,
+			 argc == 5 ? container_rows : process_rows);
 	return 0;
 }

@@ -6,21 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cordon/cordon.h>
 
+#include "timing.h"
+
 extern char **environ;
 static int rounds;
 static const char *cordon_python, *cordon, *python3, *set;
-
-static double now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 /* ---- programs ---- */
 

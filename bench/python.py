@@ -3,7 +3,11 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests"))
+import python_memory  # tests/python_memory.py, which a test runs, too
 
 PYTHON = "/usr/bin/python3"  # whose libpython cordon-python is linked with: pkg-config python3-embed
 
@@ -11,7 +15,7 @@ PYTHON = "/usr/bin/python3"  # whose libpython cordon-python is linked with: pkg
 def build(top, folder, tools):
     if not (folder / "cordon-python").exists():
         return
-    flags = subprocess.run(["pkg-config", "--libs", "jansson", "libseccomp"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    flags = subprocess.run(["pkg-config", "--libs", "jansson", "libseccomp", "zlib"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     subprocess.run([os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE", f"-I{top}/include", "-o", tools / "python", top / "bench/python.c",
                     folder / "libcordon.a", *flags], check=True)
     shutil.copy(folder / "cordon-python", tools)
@@ -23,7 +27,8 @@ def batch(who, tools):
     lines.write_text(json.dumps({"function": "def f(text):\n    return len(text.split()) > 2"}) + "\n" +
                      "".join(json.dumps({"args": [f"item number {i}"]}) + "\n" for i in range(25)))
     lines.chmod(0o644)
-    cordon = ["env", f"CORDON_PYTHON={tools}/cordon-python", str(tools / "cordon"), "python", "--batch", str(lines)]
+    os.environ["CORDON_PYTHON"] = f"{tools}/cordon-python"
+    cordon = [str(tools / "cordon"), "python", "--batch", str(lines)]
     times = {"ours": [], "plain": []}
     for _ in range(5):
         start = time.monotonic()
@@ -34,6 +39,34 @@ def batch(who, tools):
             who.call([PYTHON, "-I", "-c", f"print(len('item number {i}'.split()) > 2)"], check=True, stdout=subprocess.DEVNULL)
         times["plain"].append(time.monotonic() - start)
     return sorted(times["ours"])[2], sorted(times["plain"])[2]
+
+
+def npm_folder():
+    """Where Pyodide is installed (npm install -g pyodide), or None."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        return None
+    everywhere = subprocess.run(["npm", "root", "-g"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
+    return next((place for place in (os.environ.get("NODE_PATH"), everywhere) if place and os.path.isdir(f"{place}/pyodide")), None)
+
+
+def pyodide(who, tools, rounds, plain):
+    """Rows of Pyodide: a start of node that loads it for one program, and programs in one that is loaded."""
+    folder = npm_folder()
+    if not folder:
+        return ["", "Pyodide is not installed (npm install -g pyodide)."]
+    script = shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "pyodide.js"), tools)
+    node = ["env", f"NODE_PATH={folder}", shutil.which("node"), script]
+    times = []
+    for _ in range(5):
+        start = time.monotonic()
+        done = who.call([*node, "1"], capture_output=True, text=True)
+        times.append((time.monotonic() - start) * 1e6)
+        if done.returncode != 0:
+            return ["", "Pyodide does not work here: " + done.stderr.strip().splitlines()[-1]]
+    times.sort()
+    loaded = who.call([*node, str(rounds)], check=True, capture_output=True, text=True).stdout.strip().split("|")
+    rows = [("Pyodide, a start of node", times[0], times[2], times[-1]), (loaded[0], *map(float, loaded[1:]))]
+    return [f"| {name} | {best:.0f} | {median:.0f} | {p99:.0f} | {median / plain:.3f} |" for name, best, median, p99 in rows]
 
 
 def measure(who, tools, rounds):
@@ -51,10 +84,18 @@ def measure(who, tools, rounds):
         table = {line.split("|")[0]: [float(cell) for cell in line.split("|")[1:]] for line in done.stdout.splitlines()}
         plain = table["python3 -I"][1]
         text += ["| print(1) by | best µs | median µs | p99 µs | × python3 -I |", "|---|---:|---:|---:|---:|"]
-        text += [f"| {name} | {best:.0f} | {median:.0f} | {p99:.0f} | {median / plain:.3f} |" for name, (best, median, p99) in table.items()] + [""]
+        text += [f"| {name} | {best:.0f} | {median:.0f} | {p99:.0f} | {median / plain:.3f} |" for name, (best, median, p99) in table.items()]
+        text += (pyodide(who, tools, rounds, plain) if imports == "default" else []) + [""]
         for name, bar in ("library, spare", 1 / 30), ("library, forked", 1 / 8), ("cordon python", once_bar):
             ratio = table[name][1] / plain
             bars.append(f"{'PASS' if ratio <= bar else 'MISS'} {who.name}: {name}, imports {imports}, is {ratio:.3f} × python3 -I; the bar is {bar:.3f}")
+    if os.geteuid() == 0 and not who.prefix:
+        text += ["| imports | zygote and a child, PSS MB | a child's own MB | page faults of print(1) | a limit of 1 s |", "|---|---:|---:|---:|---:|"]
+        for imports, most in ("default", 11), ("data", 16):
+            pss, own, faults, limit = python_memory.measure(str(tools / "cordon"), imports)
+            text.append(f"| {imports} | {pss:.1f} | {own:.2f} | {faults} | {limit:.3f} s |")
+            well = pss <= most and own <= 1.5 and faults <= 300 and limit <= 1.05
+            bars.append(f"{'PASS' if well else 'MISS'} imports {imports}: {pss:.1f} MB (at most {most}), {own:.2f} MB a child (1.5), {faults} faults (300), {limit:.3f} s (1.05)")
     ours, plain = batch(who, tools)
     bars.append(f"{'PASS' if ours <= plain / 10 else 'MISS'} {who.name}: a batch of 25 takes {ours / plain:.3f} × 25 starts of python3; the bar is 0.1")
     return text + [""], bars

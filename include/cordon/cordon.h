@@ -18,7 +18,8 @@
  *     cordon_engine_close(engine);
  *
  * Compile with `cc program.c $(pkg-config --cflags --libs cordon)`. Longer programs, each a page to learn from, are in
- * examples/: a sandbox for one command, a monitor, limits on output and time, a poll loop that runs a hundred commands.
+ * examples/: a sandbox for one command, a monitor, limits on output and time, a poll loop that runs a hundred commands, a server on
+ * a published port.
  *
  * ---- The three things ----
  *
@@ -134,7 +135,7 @@ CORDON_API void cordon_policy_free(struct cordon_policy *policy);
  * are the same. A name or value that a file could not hold is refused with a hint, and the policy stays as it was. [P-011]
  *   number:  resource limits (CORDON_UNLIMITED: none), security.userId and groupId (CORDON_ANY_ID)
  *   switch:  allowNetwork and the switches of security; 0 is off
- *   text:    isolationLevel, workingDirectory
+ *   text:    isolationLevel, workingDirectory, maxCpus when it is no whole number ("0.5")
  *   add:     one entry more of a list: paths, hosts, commands, seccompProfile, environment ("KEY=value"), passEnvironment
  * The text is copied. */
 CORDON_API int cordon_policy_set_number(struct cordon_policy *policy, const char *field, int64_t value, struct cordon_error *error);
@@ -212,6 +213,11 @@ CORDON_API int cordon_engine_dispatch(struct cordon_engine *engine);
 
 /* ================================================================================================================== runs */
 
+/* A port that a server in the run listens on, and where on the host's 127.0.0.1 it shall be: 0 is any free one. */
+struct cordon_port {
+	unsigned inside, outside;
+};
+
 struct cordon_run_options {
 	size_t size;
 	const char *const *argv;            /* the command, NULL-terminated; required */
@@ -228,7 +234,23 @@ struct cordon_run_options {
 	void *context;                      /* anything: cordon_run_context() gives it back */
 	unsigned events;                    /* which events this run shall tell: bits of enum cordon_event_kind, 0: none */
 	int skip_guard;                     /* do not judge the words of the command; what holds is the kernel, as always */
+	const struct cordon_port *publish;  /* ports of the run that the host can reach on its 127.0.0.1 … */
+	size_t publish_count;               /* … at most 16; the run has a network of its own then */
+	int64_t net_connections;            /* through the proxy of allowedHosts, at a time; 0: 128, the most */
+	int64_t net_idle_ms;                /* how long such a connection may be silent; 0: 300,000 */
+	int64_t net_bytes_per_second;       /* how fast, all of them together; 0: no limit */
+	const char *cow;                    /* a directory whose changes are kept apart: see below; NULL: none */
+	const char *rootfs; /* a directory or an archive whose tree is the run's root: see below; NULL: the host's */
 };
+
+/* Ports, copy-on-write and images need the container level: unless the policy states a level itself, `cow` and `rootfs` ask for
+ * it. What they name is granted as by allowedWritePaths and allowedReadPaths, so that a ceiling and deniedPaths hold for it;
+ * relative paths start at the current directory. What they do is what the options of `cordon run` with these names do. [P-027] cow
+ * the command sees the directory, and may change what it sees; the host's files stay as they are. The changes are kept under the
+ * run's id (cordon_result.changes says how many): `cordon changes ID` shows, `cordon apply ID` takes them over. rootfs   a root
+ * directory, a tar of one, what `docker save` writes or an OCI layout; archives are unpacked once, by digest. Where a published
+ * port is on the host is told by CORDON_EVENT_PUBLISHED (port, host_port), before anything can be reached there.
+ */
 
 /* Decide and start. 0 says that the command was handed to the keeper, not that it could be executed: a program that does not
  * exist, or a host that cannot keep the policy, may show here or as a result of kind CORDON_FAILED. Any number of runs (up to
@@ -294,6 +316,7 @@ struct cordon_result {
 	int64_t duration_us;     /* from start to end, by the wall clock */
 	const struct cordon_usage *usage; /* never NULL */
 	const struct cordon_error *error; /* NULL unless kind is CORDON_FAILED */
+	int64_t changes;                  /* of a copy-on-write directory, kept under the run's id */
 };
 
 /* NULL until the run is over. Once it is there, no process, mount or temporary file of the run is left. [P-022] */
@@ -350,7 +373,8 @@ struct cordon_event {
 	const char *limit;                  /* WARNING: the limit's name in a policy, "maxMemoryMB", … */
 	double current, max;                /* WARNING: in the unit of that name */
 	const struct cordon_sample *sample; /* SAMPLE */
-	uint64_t missed; /* warnings, violations, samples and connections that were dropped since the last event */
+	uint64_t missed;          /* warnings, violations, samples and connections that were dropped since the last event */
+	unsigned port, host_port; /* PUBLISHED: of the run, and on the host's 127.0.0.1 */
 };
 
 /* The next event: 1, or 0 when there is none now. Never blocks. [P-024] It takes in what the keeper has said, so a loop needs no

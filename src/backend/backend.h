@@ -27,12 +27,17 @@ struct backend_job {
 	const struct strv *argv;
 	const struct strv *env;   /* complete but for HOME and TMPDIR, which backends add */
 	const char *scratch_base; /* where a private directory is made, if it is one: an absolute, resolved path */
-	const char *cow; /* a directory that is seen through an overlay; NULL: none */
+	const char *scratch_name; /* and what it is called there; NULL: the id */
+	const char *parking_name; /* of a directory beside it, for names that wait for the next run; NULL: none does */
+	const char *cow;          /* a directory that is seen through an overlay; NULL: none */
+	const char *rootfs;       /* a directory whose tree is the run's root; NULL: the host's parts */
+	const char *rootfs_named; /* what the caller named for it: a directory, or an archive; no grant to show it elsewhere */
 	size_t named_fds;
 	int64_t drain_ms; /* how long output may trickle after the end; 0: as long as usual */
 	enum plan_trace trace;
 	const struct plan_port *publish;
 	size_t publish_count;
+	struct plan_traffic traffic;
 	struct path_memo *seen; /* what was looked at while the policy was resolved; may be NULL */
 };
 
@@ -41,8 +46,12 @@ int backend_compile(const struct backend_job *job, struct plan *ret, struct err 
 
 /* Which limits a control group holds, by its version (0: none does), and from which moment on. */
 struct backend_held {
-	uint32_t memory, cpu, processes;
+	uint32_t memory, cpu, processes, share;
 	int64_t from_ms; /* 0: from the start */
+	/* Where no group holds the time: */
+	int64_t counted_ms; /* from when on a counter does; negative: none */
+	bool closed;        /* all processors counted as used, since somebody could not be looked into */
+	int uncounted;      /* errno: why none does, or not for everybody; 0: nothing to tell */
 };
 
 /* Correct what the plan claims by what really held. */

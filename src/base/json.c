@@ -299,6 +299,31 @@ bool json_int(const struct json_at *at, int64_t least, int64_t most, int64_t *re
 	return true;
 }
 
+/* A double is off by less than a millionth of a thousandth here: what is farther from one was written with more decimals. */
+bool json_fixed(const struct json_at *at, int64_t least, int64_t most, int64_t *ret)
+{
+	if (!readable(at))
+		return false;
+	if (!has_type(at, JSON_INTEGER) && !has_type(at, JSON_REAL))
+		return wrong_type(at, "a number");
+	double value = json_number_value(at->value) * 1000;
+	if (value < (double)least || value > (double)most) {
+		char hint[96];
+		snprintf(hint, sizeof hint, "it must be from %lld.%03d to %lld.%03d", (long long)(least / 1000),
+			 (int)(least % 1000), (long long)(most / 1000), (int)(most % 1000));
+		json_fail(at, hint, "is out of range");
+		return false;
+	}
+	int64_t nearest = (int64_t)(value + 0.5);
+	double off = value - (double)nearest;
+	if (off > 1e-6 || off < -1e-6) {
+		json_fail(at, "write at most three decimals, as in 0.125", "has too many decimals");
+		return false;
+	}
+	*ret = nearest;
+	return true;
+}
+
 bool json_string(const struct json_at *at, const char **ret)
 {
 	if (!readable(at))

@@ -1,8 +1,8 @@
 /* Strict JSON, on jansson: the only file that knows the parser.
  *
  * From outside come bytes that nobody trusts. Refused, always with the JSON path of the culprit and, where there is one, a
- * suggestion: text that is not UTF-8, duplicate keys, unknown keys, wrong types, numbers out of range or not whole, nesting over
- * JSON_MAX_DEPTH, texts over JSON_MAX_BYTES, NUL in strings, anything after the value.
+ * suggestion: text that is not UTF-8, duplicate keys, unknown keys, wrong types, numbers out of range or finer than asked for,
+ * nesting over JSON_MAX_DEPTH, texts over JSON_MAX_BYTES, NUL in strings, anything after the value.
  *
  * Every refusal is ERR_CONFIG. Reading is a walk with a cursor that knows its path; the first error sticks, later reads return
  * "absent", and json_finish() tells it. */
@@ -48,6 +48,7 @@ bool json_is_null(const struct json_at *at);
 /* Each returns true and writes *ret when the value is there and right; false when absent; a wrong one is an error. */
 bool json_bool(const struct json_at *at, bool *ret);
 bool json_int(const struct json_at *at, int64_t least, int64_t most, int64_t *ret);
+bool json_fixed(const struct json_at *at, int64_t least, int64_t most, int64_t *ret);    /* thousandths: 0.5 is 500 */
 bool json_string(const struct json_at *at, const char **ret) JSON_SYMBOL("json_string"); /* borrowed from the document */
 bool json_strings(const struct json_at *at, struct strv *ret);                           /* an array of strings */
 
@@ -86,4 +87,5 @@ void json_put_int(struct json_writer *w, const char *key, int64_t value);
 void json_put_fixed(struct json_writer *w, const char *key, int64_t thousandths); /* 12.345 */
 void json_put_bool(struct json_writer *w, const char *key, bool value);
 void json_put_null(struct json_writer *w, const char *key);
-void json_put_json(struct json_writer *w, const char *key, const char *json, size_t length); /* what a writer of ours wrote */
+void json_put_json(struct json_writer *w, const char *key, const char *json,
+		   size_t length); /* what was parsed, or a writer of ours wrote */

@@ -23,6 +23,19 @@ static size_t plain_prefix(const char *bytes, size_t length)
 	return plain;
 }
 
+/* One character of two to four bytes. A report may be read on a terminal: what would move its cursor or turn its text is written as
+ * a number. */
+static void put_character(struct buf *out, const char *bytes, size_t size)
+{
+	const unsigned char *c = (const unsigned char *)bytes;
+	if (!str_is_control(bytes, size))
+		buf_add(out, bytes, size);
+	else if (size == 2)
+		buf_add_format(out, "\\u%04x", (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu));
+	else
+		buf_add_format(out, "\\u%04x", (c[0] & 0x0fu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu));
+}
+
 /* One character that cannot stand as it is, or one sequence of UTF-8; returns how many bytes it took. */
 static size_t put_special(struct buf *out, const char *bytes, size_t length)
 {
@@ -38,7 +51,7 @@ static size_t put_special(struct buf *out, const char *bytes, size_t length)
 	}
 	for (size_t size = 2; size <= 4 && size <= length; size++)
 		if (str_utf8_prefix(bytes, size) == size) {
-			buf_add(out, bytes, size);
+			put_character(out, bytes, size);
 			return size;
 		}
 	buf_add_text(out, "\xef\xbf\xbd");
@@ -150,12 +163,33 @@ void json_put_bool(struct json_writer *w, const char *key, bool value)
 	buf_add_text(w->out, value ? "true" : "false");
 }
 
+/* A byte of JSON that may stand between values only. On one line it may not end that: the next line would be somebody else's word.
+ */
+static bool is_break(const struct json_writer *w, char c)
+{
+	return (c == '\n' || c == '\r') && w->indent == 0;
+}
+
 void json_put_json(struct json_writer *w, const char *key, const char *json, size_t length)
 {
 	while (length > 0 && json[length - 1] == '\n')
 		length--;
 	lead_in(w, key);
-	buf_add(w->out, json, length);
+	for (size_t at = 0; at < length;) {
+		size_t plain = 0;
+		while (at + plain < length && (unsigned char)json[at + plain] < 0x7f && !is_break(w, json[at + plain]))
+			plain++;
+		buf_add(w->out, json + at, plain);
+		at += plain;
+		if (at == length)
+			break;
+		if (is_break(w, json[at])) {
+			buf_add_text(w->out, " ");
+			at++;
+		} else {
+			at += put_special(w->out, json + at, length - at);
+		}
+	}
 }
 
 void json_put_null(struct json_writer *w, const char *key)

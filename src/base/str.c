@@ -88,13 +88,13 @@ size_t str_utf8_prefix(const char *bytes, size_t length)
 	return done;
 }
 
-/* C0, DEL, C1, and the bidirectional controls that can make a line read other than it is. */
-static bool is_control(const unsigned char *sequence, size_t size)
+bool str_is_control(const char *character, size_t size)
 {
+	const unsigned char *sequence = (const unsigned char *)character;
 	if (size == 1)
 		return sequence[0] < 0x20 || sequence[0] == 0x7f;
 	if (size == 2)
-		return sequence[0] == 0xc2 && sequence[1] < 0xa0;
+		return (sequence[0] == 0xc2 && sequence[1] < 0xa0) || (sequence[0] == 0xd8 && sequence[1] == 0x9c);
 	if (size != 3 || sequence[0] != 0xe2)
 		return false;
 	return (sequence[1] == 0x80 &&
@@ -108,7 +108,7 @@ void str_printable(const char *bytes, size_t length, char *out, size_t out_size)
 	size_t used = 0;
 	for (size_t i = 0; i < length;) {
 		size_t size = utf8_sequence(in + i, length - i);
-		if (size && !is_control(in + i, size)) {
+		if (size && !str_is_control(bytes + i, size)) {
 			if (out_size - used <= size)
 				break;
 			memcpy(out + used, in + i, size);

@@ -19,6 +19,10 @@ char *str_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * \xNN, so that what a hostile program chose can be shown on a terminal or in a log line. */
 void str_printable(const char *bytes, size_t length, char *out, size_t out_size);
 
+/* One character of UTF-8: C0, DEL, C1, or one of those that end lines or turn the direction of text, so that it reads other than it
+ * is. */
+bool str_is_control(const char *character, size_t size);
+
 /* As one word for a shell, quoted if need be; cut to fit, which must be 8 bytes or more. */
 void str_shell_word(const char *text, char *out, size_t size);
 

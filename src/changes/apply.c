@@ -58,6 +58,16 @@ static int is_made(const struct apply *a, const struct change *c, int parent, co
 	return there < 0 ? 0 : bytes_compare(there, want) == 0;
 }
 
+/* One that was interrupted may have taken the old away and not made the new, or made a directory and not given it its mode. */
+static bool is_half_made(const struct change *c, const struct node *now)
+{
+	if (now->type == NODE_NONE)
+		return true;
+	unsigned mode = now->mode & 07777, last = c->after.mode & 01777;
+	return now->type == NODE_DIRECTORY && c->after.type == NODE_DIRECTORY &&
+	       (mode == 0700 || mode == last || mode == (last | 0700));
+}
+
 static int judge(const struct apply *a, const struct change *c, enum verdict *ret)
 {
 	const char *name;
@@ -71,8 +81,8 @@ static int judge(const struct apply *a, const struct change *c, enum verdict *re
 	int made = parent >= 0 ? is_made(a, c, parent, name, &now) : c->after.type == NODE_NONE;
 	if (made > 0)
 		*ret = VERDICT_DONE;
-	else if (a->force || (node_is_untouched(&c->before, &now) && !c->raced) || (a->resumed && now.type == NODE_NONE))
-		*ret = VERDICT_READY; /* one that was interrupted may have taken the old away and not made the new */
+	else if (a->force || (node_is_untouched(&c->before, &now) && !c->raced) || (a->resumed && is_half_made(c, &now)))
+		*ret = VERDICT_READY;
 	else
 		*ret = VERDICT_CONFLICT;
 	node_done(&now);
@@ -87,7 +97,11 @@ static int remove_old(const struct apply *a, const struct change *c)
 	if (parent < 0)
 		return parent == -ENOENT || parent == -ENOTDIR ? 0 : parent;
 	int flags = c->before.type == NODE_DIRECTORY ? AT_REMOVEDIR : 0;
-	return unlinkat(parent, name, flags) < 0 && errno != ENOENT ? -errno : 0;
+	if (unlinkat(parent, name, flags) == 0 || errno == ENOENT)
+		return 0;
+	/* One that was interrupted took the old away, and the directory is there already. */
+	bool half_made = errno == EISDIR && a->resumed && c->after.type == NODE_DIRECTORY;
+	return half_made ? 0 : -errno;
 }
 
 /* A rename replaces what is no directory; what is one, or shall become one, must go before. */

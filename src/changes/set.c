@@ -1,5 +1,6 @@
 /* A set of changes, in memory and in the store: a folder with `manifest` and `blob-N`, the bytes of change N. It is made under a
- * name with a dot and gets its own name when it is whole; one that was left half made is swept by the next capture. */
+ * name with a dot and gets its own name when it is whole, and loses it before it is removed; one that was left half made or half
+ * removed is swept by the next capture. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -352,9 +353,13 @@ int changes_load(const char *id, struct change_set *ret, struct err *e)
 	return 0;
 }
 
+/* Its name goes first: one that is killed here leaves nothing that looks like changes, and the next capture sweeps it away. */
 static int forget(int room, const char *id, struct err *e)
 {
-	int result = fd_remove_tree(room, id);
+	autoclean(free_done) char *name = str_format(STORE_UNFINISHED "%s", id);
+	if (!name)
+		return err_nomem(e);
+	int result = renameat(room, id, room, name) < 0 ? -errno : fd_remove_tree(room, name);
 	return result < 0 ? err_set(e, ERR_IO, -result, "changes", "cannot remove the changes %s", id) : 0;
 }
 

@@ -18,6 +18,8 @@ void command_done(struct command *c)
 	free(TAKE(c->program));
 	free(TAKE(c->scratch_base));
 	free(TAKE(c->cow));
+	free(TAKE(c->rootfs));
+	free(TAKE(c->rootfs_named));
 	strv_done(&c->argv);
 	strv_done(&c->env);
 	strv_done(&c->named_read);
@@ -64,8 +66,12 @@ static const char *env_get(const struct strv *env, const char *name)
 
 enum found { FOUND_NOTHING, FOUND_UNUSABLE, FOUND_PROGRAM };
 
-static enum found look(const char *path)
+static enum found look(const struct command *c, const struct policy *policy, const char *path)
 {
+	if (c->rootfs) {
+		int mode = rootfs_mode(c, policy, path);
+		return mode < 0 ? FOUND_NOTHING : S_ISREG(mode) && (mode & 0111) ? FOUND_PROGRAM : FOUND_UNUSABLE;
+	}
 	struct stat st;
 	if (stat(path, &st) < 0)
 		return errno == EACCES ? FOUND_UNUSABLE : FOUND_NOTHING;
@@ -74,15 +80,15 @@ static enum found look(const char *path)
 
 /* As execvp would find it, in the run's own PATH. An empty entry means the working directory to a shell; not here, where
  * the working directory is what the run can write. */
-static int search(const char *word, const char *search_path, char **ret, bool *ret_unusable)
+static int search(const struct command *c, const struct policy *policy, const char *word, char **ret, bool *ret_unusable)
 {
-	for (const char *at = search_path; at && *at;) {
+	for (const char *at = env_get(&c->env, "PATH"); at && *at;) {
 		size_t length = strcspn(at, ":");
 		if (length > 0 && at[0] == '/') {
 			char *candidate = str_format("%.*s/%s", (int)length, at, word);
 			if (!candidate)
 				return -ENOMEM;
-			enum found found = look(candidate);
+			enum found found = look(c, policy, candidate);
 			if (found == FOUND_PROGRAM) {
 				*ret = candidate;
 				return 0;
@@ -107,17 +113,18 @@ static int refuse(const char *word, bool unusable, struct err *e)
 					  : "give its full path, or set PATH for the run with --env PATH=…");
 }
 
-static int find_program(const char *word, const struct policy *policy, const struct strv *env, char **ret, struct err *e)
+static int find_program(const struct command *c, const struct policy *policy, char **ret, struct err *e)
 {
+	const char *word = c->argv.v[0];
 	bool unusable = false;
 	if (!strchr(word, '/')) {
-		int found = search(word, env_get(env, "PATH"), ret, &unusable);
+		int found = search(c, policy, word, ret, &unusable);
 		return found == -ENOENT ? refuse(word, unusable, e) : found < 0 ? err_nomem(e) : 0;
 	}
 	autoclean(free_done) char *path = word[0] == '/' ? strdup(word) : str_format("%s/%s", policy->working_directory, word);
 	if (!path)
 		return err_nomem(e);
-	enum found found = look(path);
+	enum found found = look(c, policy, path);
 	if (found != FOUND_PROGRAM)
 		return refuse(word, found == FOUND_UNUSABLE, e);
 	*ret = TAKE(path);
@@ -211,7 +218,8 @@ int command_prepare(const struct request *request, const struct policy *policy, 
 	autoclean(command_done) struct command c = { 0 };
 	if (make_argv(request, &c.argv) < 0 || make_environment(policy, id, &c.env) < 0)
 		return err_nomem(e);
-	TRY(find_program(c.argv.v[0], policy, &c.env, &c.program, e));
+	TRY(rootfs_prepare(request, policy, &c, e));
+	TRY(find_program(&c, policy, &c.program, e));
 	TRY(choose_scratch(&c, seen, e));
 	*ret = c;
 	c = (struct command){ 0 };

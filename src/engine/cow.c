@@ -19,18 +19,18 @@ static bool is_mounted_below(char *line, const char *directory)
 }
 
 /* An overlay shows one file system: what is mounted below would be missing, and nobody would know. */
-static int refuse_mounts(const char *directory, struct err *e)
+int cow_refuse_mounts(const char *step, const char *directory, struct err *e)
 {
 	autoclean(buf_done) struct buf text = BUF_MAX(8 << 20);
 	autoclean(fd_done) int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	int result = fd < 0 ? -errno : fd_read_all(fd, &text);
 	if (result < 0)
-		return err_set(e, ERR_IO, -result, "cow", "cannot see what is mounted");
+		return err_set(e, ERR_IO, -result, step, "cannot see what is mounted");
 	char *save = NULL;
 	for (char *line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (!is_mounted_below(line, directory))
 			continue;
-		err_set(e, ERR_UNSUPPORTED, 0, "cow", "something is mounted below %s, which an overlay would not show", directory);
+		err_set(e, ERR_UNSUPPORTED, 0, step, "something is mounted below %s, which an overlay would not show", directory);
 		return err_hint(e, -ENOTSUP, "choose a directory without mounts in it; `findmnt` lists them");
 	}
 	return 0;
@@ -40,7 +40,7 @@ int cow_prepare(const struct request *request, struct command *command, struct e
 {
 	if (!request->cow)
 		return 0;
-	TRY(refuse_mounts(request->cow, e));
+	TRY(cow_refuse_mounts("cow", request->cow, e));
 	command->cow = strdup(request->cow);
 	return command->cow ? 0 : err_nomem(e);
 }

@@ -1,5 +1,6 @@
 /* The deciding half of the spine: request → policy → verdict → plan. Changes nothing but cordon's own directories. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -9,16 +10,6 @@
 #include "base/scope.h"
 #include "engine/internal.h"
 #include "guard/words.h"
-
-void request_done(struct request *r)
-{
-	strv_done(&r->argv);
-	strv_done(&r->profiles);
-	strv_done(&r->keep_fds);
-	policy_done(&r->flags);
-	free(TAKE(r->input_path));
-	free(TAKE(r->cow));
-}
 
 void decision_done(struct decision *d)
 {
@@ -125,11 +116,16 @@ static int compile(const struct decision *d, const struct command *command, cons
 		.argv = &command->argv,
 		.env = &command->env,
 		.scratch_base = command->scratch_base,
+		.scratch_name = command->scratch_name[0] ? command->scratch_name : NULL,
+		.parking_name = command->parking_name[0] ? command->parking_name : NULL,
 		.cow = command->cow,
+		.rootfs = command->rootfs,
+		.rootfs_named = command->rootfs_named,
 		.named_fds = named_fds,
 		.trace = command->trace,
 		.publish = command->publish,
 		.publish_count = command->publish_count,
+		.traffic = command->traffic,
 		.seen = seen,
 		.drain_ms = command->drain_ms,
 	};
@@ -143,7 +139,7 @@ int decide_plan(const struct decision *d, const struct command *command, const s
 }
 
 int decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, const char *id,
-	   struct decision *ret, struct command *ret_command, struct err *e)
+	   const char *place, struct decision *ret, struct command *ret_command, struct err *e)
 {
 	if (request->argv.n == 0 || !request->argv.v[0][0]) {
 		err_set(e, ERR_USAGE, 0, "command", "no command to run");
@@ -156,14 +152,21 @@ int decide(struct engine *engine, const struct request *request, const struct ke
 	struct path_memo *seen = request->seen ? request->seen : &own;
 	TRY(resolve_policy(engine, request, &flags, seen, &d, e));
 	TRY(own_files_deny(engine, request, &d.policy, seen, e));
+	struct policy_view guarded;
+	rootfs_guarded(request, &d.policy, &guarded);
 	if (!request->guard_off)
-		TRY(guard_judge(&d.policy, &request->argv, request->shell, &d.verdict, e));
+		TRY(guard_judge(&guarded.policy, getenv("HOME"), &request->argv, request->shell, &d.verdict, e));
 	if (d.verdict.result == GUARD_ALLOW && !request->judge_only) {
 		TRY(command_prepare(request, &d.policy, id, seen, &command, e));
+		if (place)
+			snprintf(command.scratch_name, sizeof command.scratch_name, "%s", place);
+		if (engine->places[0])
+			snprintf(command.parking_name, sizeof command.parking_name, "%s-names", engine->places);
 		TRY(cow_prepare(request, &command, e));
 		command.drain_ms = request->drain_ms;
 		memcpy(command.publish, request->publish, sizeof command.publish);
 		command.publish_count = request->publish_count;
+		command.traffic = request->traffic;
 		command.trace = request->trace_uses      ? PLAN_TRACE_USED
 				: request->trace_denials ? PLAN_TRACE_REFUSED
 							 : PLAN_TRACE_NOTHING;

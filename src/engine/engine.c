@@ -11,17 +11,17 @@
 
 #include "backend/backend.h"
 #include "base/clock.h"
+#include "base/helper.h"
 #include "base/scope.h"
 #include "base/str.h"
 #include "engine/internal.h"
 
-#define ADMIN_FILE "/etc/cordon/policy.json"
 #ifndef CORDON_LIBEXECDIR
 #define CORDON_LIBEXECDIR "/usr/local/libexec/cordon"
 #endif
 
 /* ---- the engine ---- */
-static char *default_user_file(void)
+char *engine_user_file(void)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	if (config && config[0] == '/')
@@ -42,33 +42,45 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
 	autoclean(engine_close) struct engine *engine = calloc(1, sizeof *engine);
 	if (!engine)
 		return err_nomem(e);
-	const char *named = getenv("CORDON_KEEPER");
 	struct launcher_options launcher = { .inside = options->keeper, .keeper_path = options->keeper_path };
 	if (!launcher.keeper_path)
-		launcher.keeper_path = named && named[0] == '/' ? named : CORDON_LIBEXECDIR "/cordon-keeper";
-	engine->admin_file = strdup(options->admin_file ? options->admin_file : ADMIN_FILE);
-	engine->user_file = options->user_file ? strdup(options->user_file) : default_user_file();
+		launcher.keeper_path = helper_installed("CORDON_KEEPER", CORDON_LIBEXECDIR "/cordon-keeper");
+	engine->admin_file = strdup(options->admin_file ? options->admin_file : ENGINE_ADMIN_FILE);
+	engine->user_file = options->user_file ? strdup(options->user_file) : engine_user_file();
 	if (!engine->admin_file || !engine->user_file)
 		return err_nomem(e);
 	engine->no_projects = options->no_projects;
 	engine->no_reuse = options->no_reuse;
+	engine->ahead = options->prepare && !options->keeper;
+	if (!options->keeper)
+		make_id(engine->places);
 	if (!engine->user_file[0])
 		free(TAKE(engine->user_file));
 	TRY(launcher_open(&launcher, &engine->launcher, e));
-	struct plan_spare spare;
-	engine->last_level = LEVEL_PROCESS;
-	if (options->prepare && backend_spare(facts_of(engine), engine->last_level, &spare))
-		TRY(launcher_prepare(engine->launcher, &spare, e));
+	engine->spare_known = options->prepare && backend_spare(facts_of(engine), LEVEL_PROCESS, &engine->spare);
+	if (engine->spare_known)
+		TRY(launcher_prepare(engine->launcher, &engine->spare, e));
 	*ret = TAKE(engine);
 	return 0;
 }
 
+#define KEPT_US 20000000
+
+static bool is_busy(const struct engine *engine)
+{
+	for (const struct run *run = engine->runs; run; run = run->next)
+		if (!run->over)
+			return true;
+	return false;
+}
+
 void engine_prepare(struct engine *engine)
 {
-	struct plan_spare spare;
 	struct err ignored = { 0 }; /* without one the next run is only slower */
-	if (backend_spare(facts_of(engine), engine->last_level, &spare))
-		launcher_prepare(engine->launcher, &spare, &ignored);
+	/* Nobody has taken what the keeper made when the last run ended, and it is not about to go. */
+	bool kept = engine->kept_us && clock_now_us() - engine->kept_us < KEPT_US && !is_busy(engine);
+	if (engine->spare_known && !kept)
+		launcher_prepare(engine->launcher, &engine->spare, &ignored);
 }
 
 bool engine_spare(bool private_root, struct plan_spare *ret)
@@ -84,7 +96,7 @@ int engine_decide(struct engine *engine, const struct request *request, const st
 	char id[24];
 	make_id(id);
 	autoclean(command_done) struct command command = { 0 };
-	return decide(engine, request, facts ? facts : facts_of(engine), id, ret, &command, e);
+	return decide(engine, request, facts ? facts : facts_of(engine), id, NULL, ret, &command, e);
 }
 
 /* ---- a run ---- */
@@ -171,7 +183,7 @@ static int launch(struct engine *engine, struct run *run, struct err *e)
 		.input = run->input.fd,
 		.output = { run->output_fds[0], run->output_fds[1] },
 		.wishes = (told ? WIRE_TELL_START : 0) | (run->samples ? WIRE_WANT_SAMPLES : 0) |
-			  (engine->no_reuse ? WIRE_WANT_FRESH : 0),
+			  (engine->no_reuse ? WIRE_WANT_FRESH : 0) | (engine->ahead ? WIRE_KEEP_SPARE : 0),
 		.named = run->named,
 		.named_numbers = run->named,
 		.named_count = run->named_count,
@@ -215,6 +227,7 @@ static void lose(struct run *run, enum outcome_kind kind, const struct err *e)
 static void conclude(struct run *run)
 {
 	run->over = true;
+	run->engine->kept_us = run->engine->no_reuse && run->engine->ahead && !run->is_lost ? clock_now_us() : 0;
 	tell(run, EVENT_COMPLETED);
 	tell(run, EVENT_DESTROYED);
 }
@@ -237,6 +250,29 @@ static int refuse(const struct guard_verdict *v, struct err *e)
 	return err_hint(e, -EACCES, "%s", v->hint);
 }
 
+/* A run that is like another gets the private directory that the other had, and with it the jail that is kept for such runs: the
+ * name is part of the plan. Runs that are under way at the same time have one each. */
+static uint32_t free_place(const struct engine *engine)
+{
+	uint64_t taken[16] = { 0 };
+	for (const struct run *run = engine->runs; run; run = run->next)
+		if (!run->over && run->place < 64 * COUNT_OF(taken))
+			taken[run->place / 64] |= UINT64_C(1) << run->place % 64;
+	for (uint32_t i = 0; i < COUNT_OF(taken); i++)
+		if (~taken[i])
+			return i * 64 + (uint32_t)__builtin_ctzll(~taken[i]);
+	return UINT32_MAX;
+}
+
+static const char *name_place(const struct engine *engine, struct run *run, char out[48])
+{
+	run->place = engine->places[0] && !engine->no_reuse ? free_place(engine) : UINT32_MAX;
+	if (run->place == UINT32_MAX)
+		return NULL;
+	snprintf(out, 48, "%s-%u", engine->places, run->place);
+	return out;
+}
+
 int engine_start(struct engine *engine, const struct request *request, struct run **ret, struct err *e)
 {
 	autoclean(run_free_scope) struct run *run = calloc(1, sizeof *run);
@@ -249,10 +285,11 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	run->input = (struct input){ .fd = -1, .from = -1, .to = -1 };
 	run->began_ns = request->cow ? cow_now_ns() : 0;
 	make_id(run->id);
-	TRY(decide(engine, request, facts_of(engine), run->id, &run->decision, &run->command, e));
+	char place[48];
+	TRY(decide(engine, request, facts_of(engine), run->id, name_place(engine, run, place), &run->decision, &run->command, e));
 	if (run->decision.verdict.result != GUARD_ALLOW)
 		return refuse(&run->decision.verdict, e);
-	engine->last_level = run->decision.policy.level;
+	engine->spare_known = plan_spare_of(&run->decision.plan, &engine->spare);
 	TRY(parse_named(request, run, e));
 	TRY(input_open(request, &run->input, e));
 	for (int i = 0; i < 2; i++)
@@ -337,8 +374,17 @@ static bool try_again(struct engine *engine, struct run *run)
 static void amend(struct run *run)
 {
 	const struct wire_held *held = &launch_outcome(run->launch)->held;
-	struct backend_held real = { held->memory, held->cpu, held->processes, held->from_us / 1000 };
-	if (held->from_us)
+	struct backend_held real = {
+		.memory = held->memory,
+		.cpu = held->cpu,
+		.processes = held->processes,
+		.share = held->share,
+		.from_ms = held->from_us / 1000,
+		.counted_ms = held->counted_us ? held->counted_us / 1000 : -1,
+		.closed = held->closed,
+		.uncounted = (int)held->uncounted,
+	};
+	if (held->from_us || held->counted_us || held->uncounted)
 		backend_amend(&run->decision.plan, &real);
 }
 

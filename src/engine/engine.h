@@ -49,22 +49,33 @@ struct request {
 	struct strv keep_fds;                          /* numbers ≥ 3, in decimal, that the command shall inherit */
 	struct plan_port publish[PLAN_MOST_PUBLISHED]; /* ports of the run that the host can reach on 127.0.0.1 */
 	size_t publish_count;
-	char *cow;              /* a directory whose changes are kept apart, resolved; needs the container level */
-	bool trace_denials;     /* also find out which paths and addresses it lacked */
-	bool trace_uses;        /* and which it used: for learning */
-	bool capture;           /* keep stdout and stderr for the report, unless output_fds names a place */
-	int output_fds[2];      /* borrowed; 0: captured, or the caller's own 1 and 2 */
-	int64_t drain_ms;       /* how long output is waited for when the run has ended; 0: as long as usual */
-	int events_fd;          /* JSON lines are written here; 0: none; borrowed */
-	bool samples;           /* subscribers get what the meter sees */
-	uint32_t unheard;       /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */
-	void *owner;            /* for subscribers: run_owner() */
-	struct path_memo *seen; /* what was looked at while the request was read; borrowed; may be NULL */
-	bool guard_off;         /* never set by the CLI; for callers that judge themselves */
-	bool judge_only;        /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
+	struct plan_traffic traffic; /* through the proxy of allowedHosts */
+	char *cow;                   /* a directory whose changes are kept apart, resolved; needs the container level */
+	char *rootfs;                /* whose tree is the run's root: a directory or an archive, resolved; NULL: the host's parts */
+	bool trace_denials;          /* also find out which paths and addresses it lacked */
+	bool trace_uses;             /* and which it used: for learning */
+	bool capture;                /* keep stdout and stderr for the report, unless output_fds names a place */
+	int output_fds[2];           /* borrowed; 0: captured, or the caller's own 1 and 2 */
+	int64_t drain_ms;            /* how long output is waited for when the run has ended; 0: as long as usual */
+	int events_fd;               /* JSON lines are written here; 0: none; borrowed */
+	bool samples;                /* subscribers get what the meter sees */
+	uint32_t unheard;            /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */
+	void *owner;                 /* for subscribers: run_owner() */
+	struct path_memo *seen;      /* what was looked at while the request was read; borrowed; may be NULL */
+	bool guard_off;              /* never set by the CLI; for callers that judge themselves */
+	bool judge_only;             /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */
 };
 
 void request_done(struct request *r);
+
+/* What can be asked for beside a policy. Paths are resolved (request_find, or the caller); both are granted like any other, so that
+ * ceilings and denials hold, and ask for the container level, unless a level is stated. */
+int request_find(const char *what, const char *path, bool directory, char **ret, struct err *e);
+int request_set_cow(struct request *r, const char *directory, struct err *e);
+int request_set_rootfs(struct request *r, const char *path, struct err *e);
+int request_publish(struct request *r, unsigned inside, unsigned outside, struct err *e);
+enum request_traffic { TRAFFIC_CONNECTIONS, TRAFFIC_IDLE_MS, TRAFFIC_RATE };
+int request_set_traffic(struct request *r, enum request_traffic what, int64_t number, struct err *e);
 
 /* ---- the engine ---- */
 struct engine;

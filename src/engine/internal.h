@@ -17,11 +17,15 @@ struct command {
 	struct strv named_read, named_write;
 	char *home; /* paths that the caller named, resolved, where that matters */
 	char *scratch_base;
-	char *cow; /* resolved */
+	char scratch_name[48];       /* "": the run's id */
+	char parking_name[48];       /* beside it; "": none */
+	char *cow;                   /* resolved */
+	char *rootfs, *rootfs_named; /* the tree, and what was named for it */
 	int64_t drain_ms;
 	enum plan_trace trace;
 	struct plan_port publish[PLAN_MOST_PUBLISHED];
 	size_t publish_count;
+	struct plan_traffic traffic;
 };
 
 void command_done(struct command *c);
@@ -81,9 +85,13 @@ struct engine {
 	struct launcher *launcher;
 	struct kernel_facts facts; /* assumed, and corrected by what failed */
 	bool facts_known;
-	enum policy_level last_level; /* that a run asked for: the next one probably does, too */
+	struct plan_spare spare; /* what the last run began with: the next one probably does, too */
+	bool spare_known;
 	char *admin_file, *user_file;
 	bool no_projects, no_reuse;
+	int64_t kept_us; /* when the keeper made what the next run begins with; 0: it did not */
+	bool ahead;      /* what the next run begins with may be made when this one has ended */
+	char places[24]; /* what the names of its directories begin with; "": each run's own id */
 	struct run *runs;
 	struct subscriber *subscribers;
 	size_t subscriber_count;
@@ -93,6 +101,7 @@ struct run {
 	struct engine *engine;
 	struct run *next;
 	char id[24];
+	uint32_t place; /* its number among the runs that are under way; it names its private directory */
 	struct decision decision;
 	struct command command;
 	struct launch *launch;
@@ -135,13 +144,29 @@ int own_files_deny(const struct engine *engine, const struct request *request, s
 		   struct err *e);
 
 /* decide.c */
+/* `place`: of its private directory; NULL: the id. */
 int decide(struct engine *engine, const struct request *request, const struct kernel_facts *facts, const char *id,
-	   struct decision *ret, struct command *ret_command, struct err *e);
+	   const char *place, struct decision *ret, struct command *ret_command, struct err *e);
 int decide_plan(const struct decision *d, const struct command *command, const struct kernel_facts *facts, const char *id,
 		size_t named_fds, struct plan *ret, struct err *e);
 void make_id(char id[24]);
 
+#define ENGINE_ADMIN_FILE "/etc/cordon/policy.json"
+char *engine_user_file(void); /* where the user's policy would be; "": nowhere; NULL: no memory */
+
+/* rootfs.c: another userland, from a directory or an archive */
+int rootfs_prepare(const struct request *request, const struct policy *policy, struct command *command, struct err *e);
+/* What may be written, as the guard is to see it: a root that is thrown away is no place to be careful of. */
+struct policy_view {
+	struct policy policy; /* borrowed, and not to be freed */
+	char root[2], *everything[2];
+};
+void rootfs_guarded(const struct request *request, const struct policy *policy, struct policy_view *ret);
+/* What a word for a program means in it: st_mode, or -errno. */
+int rootfs_mode(const struct command *command, const struct policy *policy, const char *path);
+
 /* cow.c */
+int cow_refuse_mounts(const char *step, const char *directory, struct err *e);
 int cow_prepare(const struct request *request, struct command *command, struct err *e);
 int cow_keep(struct run *run, struct err *e);
 int64_t cow_now_ns(void);

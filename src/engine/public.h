@@ -17,14 +17,15 @@ struct waiting {
 	char *json;
 	const char *reason, *limit; /* static */
 	double current, max;
+	unsigned port, host_port;
 	struct cordon_sample sample;
 };
 
 struct cordon_engine {
 	struct engine *engine;
 	bool spare; /* one for every run */
-	int poll; /* epoll: the keeper's socket, and `news`; -1 until somebody asks */
-	int news; /* eventfd, readable while events wait; -1 */
+	int poll;   /* epoll: the keeper's socket, and `news`; -1 until somebody asks */
+	int news;   /* eventfd, readable while events wait; -1 */
 	bool news_told;
 	struct cordon_run *runs;
 	struct cordon_python *pythons;

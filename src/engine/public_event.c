@@ -59,6 +59,10 @@ static void fill(struct waiting *w, const struct engine_event *event)
 		w->current = (double)event->warning->current / (double)limited->scale;
 		w->max = (double)event->warning->max / (double)limited->scale;
 	}
+	if (event->kind == EVENT_PUBLISHED) {
+		w->port = event->published->inside;
+		w->host_port = event->published->outside;
+	}
 	const struct wire_sample *s = event->kind == EVENT_SAMPLE ? event->sample : NULL;
 	if (s)
 		w->sample = (struct cordon_sample){
@@ -122,6 +126,8 @@ static void hand_out(const struct waiting *w, uint64_t missed, struct cordon_eve
 		.max = w->max,
 		.sample = w->kind == CORDON_EVENT_SAMPLE ? &w->sample : NULL,
 		.missed = missed,
+		.port = w->port,
+		.host_port = w->host_port,
 	};
 	memcpy(event, &known, known.size);
 }

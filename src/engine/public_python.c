@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/scope.h"
 #include "engine/public.h"
+#include "engine/internal.h"
 #include "engine/python.h"
 
 struct cordon_python {
@@ -14,6 +15,7 @@ struct cordon_python {
 	struct cordon_python *next;   /* of the engine */
 	struct python_runner *runner;
 	struct cordon_python_call *calls;
+	struct python_limits usual, most; /* of its programs */
 };
 
 struct cordon_python_call {
@@ -32,6 +34,22 @@ static void options_done(struct python_options *o)
 {
 	strv_done(&o->imports);
 	strv_done(&o->unblocked);
+}
+
+/* The limits of its programs, and what may be unblocked: by the engine's files, or the usual ones. */
+static int find_allowed(const struct cordon_engine *engine, struct cordon_python *python, struct strv *ret_unblocked, struct err *e)
+{
+	struct python_layers layers = { 0 };
+	struct python_allowed allowed;
+	if (engine) {
+		layers.admin_file = engine->engine->admin_file;
+		layers.user_file = engine->engine->user_file ? engine->engine->user_file : "";
+	}
+	TRY(python_allow(&layers, &allowed, NULL, e));
+	python->usual = allowed.limits;
+	python->most = allowed.most;
+	*ret_unblocked = allowed.unblocked;
+	return 0;
 }
 
 static int make_options(const struct cordon_python_options *known, struct python_options *ret, struct err *e)
@@ -59,7 +77,8 @@ int cordon_python_open(struct cordon_engine *engine, const struct cordon_python_
 	struct err e = { 0 };
 	autoclean(options_done) struct python_options inner = { .path = NULL };
 	autoclean(free_done) struct cordon_python *opened = calloc(1, sizeof *opened);
-	int result = opened ? make_options(&known, &inner, &e) : err_nomem(&e);
+	int result = opened ? find_allowed(engine, opened, &inner.unblocked, &e) : err_nomem(&e);
+	result = result < 0 ? result : make_options(&known, &inner, &e);
 	result = result < 0 ? result : python_runner_open(&inner, &opened->runner, &e);
 	if (result < 0)
 		return public_tell(&e, result, error);
@@ -133,7 +152,7 @@ static int check_call(const struct cordon_python_call_options *o, struct cordon_
 static int start(struct cordon_python *python, const struct cordon_python_call_options *o, struct cordon_python_call **ret,
 		 struct err *e)
 {
-	struct python_limits limits = PYTHON_LIMITS_DEFAULT;
+	struct python_limits limits = python->usual;
 	struct python_program program = { .name = o->name ? o->name : "<code>",
 					  .code = { o->code, o->code_size ? o->code_size : strlen(o->code) },
 					  .input = o->input,
@@ -143,6 +162,7 @@ static int start(struct cordon_python *python, const struct cordon_python_call_o
 	limits.wall_ms = o->timeout_ms ? (uint32_t)o->timeout_ms : limits.wall_ms;
 	limits.memory_bytes = o->memory_bytes ? (uint64_t)o->memory_bytes : limits.memory_bytes;
 	limits.output_bytes = o->output_bytes ? (uint32_t)o->output_bytes : limits.output_bytes;
+	TRY(python_check_limits(&limits, &python->most, "", e));
 	autoclean(free_done) struct cordon_python_call *call = calloc(1, sizeof *call);
 	if (!call)
 		return err_nomem(e);

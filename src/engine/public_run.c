@@ -54,7 +54,42 @@ static int check_options(const struct cordon_run_options *options, struct cordon
 		return public_misuse("a descriptor that is negative", error);
 	if (options->keep_fd_count && !options->keep_fds)
 		return public_misuse(".keep_fd_count without .keep_fds", error);
+	if (options->publish_count && !options->publish)
+		return public_misuse(".publish_count without .publish", error);
 	return options->events & ~(unsigned)CORDON_EVENT_ALL ? public_misuse("an event that is not known", error) : 0;
+}
+
+static int take_traffic(const struct cordon_run_options *options, struct request *r, struct err *e)
+{
+	const int64_t given[] = {
+		[TRAFFIC_CONNECTIONS] = options->net_connections,
+		[TRAFFIC_IDLE_MS] = options->net_idle_ms,
+		[TRAFFIC_RATE] = options->net_bytes_per_second,
+	};
+	for (size_t i = 0; i < COUNT_OF(given); i++)
+		if (given[i])
+			TRY(request_set_traffic(r, (enum request_traffic)i, given[i], e));
+	return 0;
+}
+
+static int take_tree(const char *option, const char *path, bool directory, int (*set)(struct request *, const char *, struct err *),
+		     struct request *r, struct err *e)
+{
+	if (!path)
+		return 0;
+	autoclean(free_done) char *found = NULL;
+	TRY(request_find(option, path, directory, &found, e));
+	return set(r, found, e);
+}
+
+/* Behind the policy: they grant what they name. */
+static int take_extras(const struct cordon_run_options *options, struct request *r, struct err *e)
+{
+	for (size_t i = 0; i < options->publish_count; i++)
+		TRY(request_publish(r, options->publish[i].inside, options->publish[i].outside, e));
+	TRY(take_traffic(options, r, e));
+	TRY(take_tree("cow", options->cow, true, request_set_cow, r, e));
+	return take_tree("rootfs", options->rootfs, false, request_set_rootfs, r, e);
 }
 
 static int make_request(const struct cordon_run_options *options, struct request *r, int *ret_input, struct err *e)
@@ -76,6 +111,7 @@ static int make_request(const struct cordon_run_options *options, struct request
 	TRY(take_policy(options->policy, r, e));
 	if (options->working_directory)
 		TRY(policy_set_text(&r->flags, "workingDirectory", options->working_directory, e));
+	TRY(take_extras(options, r, e));
 	return take_input(options, r, ret_input, e);
 }
 
@@ -211,6 +247,7 @@ static void fill_result(struct cordon_run *run, const struct outcome *o)
 		.sentence = run->sentence,
 		.duration_us = o->duration_us,
 		.usage = &run->usage,
+		.changes = (int64_t)run_changes(run->run),
 	};
 	for (size_t i = 0; i < 2; i++) {
 		run->result.output[i] = buf_text(&o->captured[i]);

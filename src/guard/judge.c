@@ -259,12 +259,22 @@ static int data_words(const struct strv *argv, struct word **ret)
 	return 0;
 }
 
-int guard_judge(const struct policy *p, const struct strv *argv, bool shell, struct guard_verdict *ret, struct err *e)
+/* A lone word with blanks in it is no program's name but a line that lost its shell: nothing would run, and who asks wants to hear
+ * of the line. */
+static bool is_line(const struct strv *argv)
+{
+	return argv->n == 1 && strpbrk(argv->v[0], " \t\n") && argv->v[0][0] != '/';
+}
+
+int guard_judge(const struct policy *p, const char *home, const struct strv *argv, bool shell, struct guard_verdict *ret,
+		struct err *e)
 {
 	if (argv->n == 0 || !argv->v[0][0])
 		return err_set(e, ERR_USAGE, EINVAL, "guard", "there is no command to judge");
 	struct guard_verdict verdict = { .result = GUARD_ALLOW };
 	autoclean(judge_done) struct judge j = { .policy = p, .verdict = &verdict, .e = e };
+	if (!home || home[0] != '/' || !places_path(home, false, NULL, j.home) || !j.home[1])
+		j.home[0] = '\0';
 	autoclean(free_done) struct word *words = NULL;
 	if (data_words(argv, &words) < 0)
 		return err_nomem(e);
@@ -278,7 +288,7 @@ int guard_judge(const struct policy *p, const struct strv *argv, bool shell, str
 	if (size > WORDS_MAX_TEXT)
 		TRY(judge_find(&c, GUARD_UNDECIDED, RULE_UNREADABLE, "it is longer than 1 MiB"));
 	else
-		TRY(shell ? judge_text(&c, argv->v[0], true, IN_INHERITED) : judge_frame(&j, &f));
+		TRY(shell || is_line(argv) ? judge_text(&c, argv->v[0], true, IN_INHERITED) : judge_frame(&j, &f));
 	*ret = verdict;
 	return 0;
 }

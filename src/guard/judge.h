@@ -32,6 +32,7 @@ struct frame {
 
 struct judge {
 	const struct policy *policy;
+	char home[PATH_MAX]; /* the caller's; "": not known */
 	struct guard_verdict *verdict;
 	struct err *e;
 	unsigned depth;
@@ -78,9 +79,9 @@ enum match rules_output(const struct call *c, const struct word *target, enum ru
 /* The word as an absolute path without . and .. and doubled slashes; ~ is read as /home/~. False when that cannot be said
  * (relative to an unknown directory) or no such path can exist (longer than PATH_MAX). Only text is looked at. */
 bool places_path(const char *text, bool home, const char *directory, char ret[PATH_MAX]);
-bool places_is_system(const char *path, bool globbed);
+bool places_is_system(const char *path, const char *home, bool globbed); /* the home and what it lies in are, too */
 bool places_is_device(const char *path);
-bool places_is_critical(const char *path);
+bool places_is_critical(const char *path, const char *home);
 /* The directory that relative words of this call mean: "" when it is not known, NULL when it is the working directory. */
 const char *places_directory(const struct call *c);
 int places_change_directory(const struct call *c); /* cd, pushd */

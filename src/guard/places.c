@@ -139,13 +139,15 @@ static bool is_listed(const char *path, const struct place *row)
 	return levels <= row->levels;
 }
 
-bool places_is_system(const char *path, bool globbed)
+bool places_is_system(const char *path, const char *home, bool globbed)
 {
 	char copy[PATH_MAX];
 	memcpy(copy, path, strlen(path) + 1);
 	for (char *slash; globbed && (slash = strrchr(copy, '/')) && is_broad(slash + 1);)
 		slash[slash == copy] = '\0';
 	bool pattern = globbed && strpbrk(copy, "*?[") && is_short(copy);
+	if (home[0] && (path_is_within(home, copy) || (pattern && glob_match(copy, home))))
+		return true;
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		if (places[i].kind != SYSTEM_DIR)
 			continue;
@@ -171,9 +173,11 @@ bool places_is_device(const char *path)
 	return str_starts(path, "/dev/") && !is_in(path, SAFE_DEVICE);
 }
 
-bool places_is_critical(const char *path)
+bool places_is_critical(const char *path, const char *home)
 {
-	return is_in(path, CRITICAL);
+	char same[PATH_MAX]; /* as the list has it */
+	bool own = home[0] && path_is_within(path, home) && places_path(path + strlen(home), true, NULL, same);
+	return is_in(path, CRITICAL) || (own && is_in(same, CRITICAL));
 }
 
 /* ---- cd ---- */

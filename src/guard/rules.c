@@ -100,7 +100,7 @@ static bool word_path(const struct call *c, const char *text, bool home, char re
 static bool is_system(const struct call *c, const char *text, bool home, bool globbed)
 {
 	char path[PATH_MAX];
-	return text[0] && word_path(c, text, home, path) && places_is_system(path, globbed);
+	return text[0] && word_path(c, text, home, path) && places_is_system(path, c->judge->home, globbed);
 }
 
 /* The values that the same text gives to a variable. Few texts have many; those are not worth the time. */
@@ -158,7 +158,7 @@ static enum match device_text(const struct call *c, const struct word *w, const 
 static enum match critical_word(const struct call *c, const struct word *w)
 {
 	char path[PATH_MAX];
-	if (!word_path(c, words_least(w), w->home, path) || !places_is_critical(path))
+	if (!word_path(c, words_least(w), w->home, path) || !places_is_critical(path, c->judge->home))
 		return MATCH_NO;
 	return w->known || w->home ? MATCH_YES : MATCH_MAYBE;
 }

@@ -16,7 +16,6 @@
 #include "image/internal.h"
 #include "store/store.h"
 
-
 /* The file as the kernel knows it: whoever changes it changes its stamp. */
 static int digest_of(int files, int fd, const struct stat *st, char out[SHA256_HEX], struct err *e)
 {

@@ -24,6 +24,7 @@ static int take_slot(struct keeper *k, struct run *run)
 static void stillborn(struct run *run)
 {
 	run->started_us = run->ended_us = clock_now_us();
+	group_drop(&run->keeper->groups, run);
 	keeper_say_ended(run);
 }
 
@@ -53,6 +54,7 @@ void keeper_on_start(struct keeper *k, struct wire_frame *frame)
 		return;
 	}
 	run->keeper = k;
+	run->parking = &k->parking;
 	run->pidfd = run->status = run->private_dir = run->upper = -1;
 	run->ears = (struct ears){ .notify = -1, .peer = -1, .listener = -1, .resume_us = INT64_MAX };
 	run->streams[0] = run->streams[1] = (struct stream){ .from = -1, .to = -1 };
@@ -75,7 +77,8 @@ void keeper_on_start(struct keeper *k, struct wire_frame *frame)
 	run->deadline_us = wall_ms == PLAN_UNLIMITED ? INT64_MAX : run->started_us + wall_ms * 1000;
 	int watched = run->jail ? 0 : keeper_watch(k, run->pidfd, EPOLLIN, keeper_tag(run, SOURCE_PIDFD));
 	/* The reports can wait in their pipe for the end or for the meter's next look: each wake-up costs as much as a fork. */
-	if (run->tell_start && !run->jail && watched == 0)
+	bool tell = run->tell_start || group_is_needed(&run->plan.limits); /* who ends is not held back any more */
+	if (tell && !run->jail && watched == 0)
 		watched = keeper_watch(k, run->status, EPOLLIN, keeper_tag(run, SOURCE_STATUS));
 	for (int which = 0; which < 2 && watched == 0; which++)
 		watched = keeper_watch_stream(run, which);

@@ -1,4 +1,5 @@
-/* The disk limit: bytes that the run adds below the directories which it may write to (METER_DIR, PRIVATE_DIR, MOUNT_SCRATCH).
+/* The disk limit: bytes that the run adds below the directories which it may write to (METER_DIR, PRIVATE_DIR), and what
+ * lies in its memory file systems (HOME, TMPDIR, /dev/shm, what an overlay keeps), which the kernel tells at once (memory.c).
  *
  * They are counted by walking through the directories, which is dear. So a walk waits until there is a reason for it: what the
  * tree has written (/proc/PID/io) or what the file system has lost (statfs) since the last walk could have used up half of what
@@ -49,6 +50,14 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static const char *place(const struct op *op)
 {
 	return op->kind == OP_METER_DIR ? op->u.METER_DIR.path : op->kind == OP_PRIVATE_DIR ? op->u.PRIVATE_DIR.path : NULL;
+}
+
+bool disk_has_places(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (place(&plan->ops[i]))
+			return true;
+	return false;
 }
 
 void disk_done(struct disk *d)
@@ -217,7 +226,7 @@ static void conclude(struct run *run, int proc, uint64_t written, uint64_t lost,
 	d->next_care = found || d->care == WALK_FULL ? WALK_NEAR : d->care + 1;
 	if (d->sum.closed > 0 || d->tries >= MOST_TRIES)
 		added = larger(added, smaller(written, lost));
-	d->added = added + meter_scratch_bytes(run, proc);
+	d->found = added;
 	d->walking = d->urgent = false;
 	d->tries = 0;
 	d->walked_us = now_us;
@@ -271,6 +280,7 @@ int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int
 	uint64_t limit = (uint64_t)run->plan.limits.disk_bytes;
 	if (run->plan.limits.disk_bytes == PLAN_UNLIMITED || (usage->quiet && !d->walking))
 		return (int64_t)d->added;
+	d->added = d->found + run->meter.scratch;
 	uint64_t written = written_bytes(run, &usage->io), lost = lost_bytes(d);
 	d->lost_seen = lost;
 	lost = d->late ? larger(lost, written) : lost;
@@ -284,6 +294,7 @@ int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int
 		d->walk_us += clock_now_us() - start;
 		if (through)
 			conclude(run, proc, written, lost, now_us);
+		d->added = d->found + run->meter.scratch;
 	}
 	d->could_be = d->added + smaller(written - smaller(d->written_then, written), lost - smaller(d->lost_then, lost));
 	return (int64_t)d->added;

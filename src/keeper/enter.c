@@ -321,7 +321,7 @@ STEP(LANDLOCK)
 
 STEP(LANDLOCK_PATH)
 {
-	if (op == in->half)
+	if (in->half && op == in->half)
 		join_helper(in);
 	return in->half && op >= in->half && op < in->helped ? 0 : add_rule(in, &in->near, op);
 }
@@ -399,8 +399,8 @@ static const step steps[OP_COUNT] = {
 	[OP_MOUNT_PROC] = step_MOUNT_PROC,
 	[OP_HOST_NAME] = enter_host_name,
 	[OP_WORLD] = enter_world,
+	[OP_ROOTFS] = enter_rootfs,
 	[OP_WORLD_FILE] = enter_world_file,
-	[OP_WORLD_LINK] = enter_world_link,
 	[OP_WORLD_SCRATCH] = enter_world_scratch,
 	[OP_BIND] = enter_bind,
 	[OP_OVERLAY] = enter_overlay,

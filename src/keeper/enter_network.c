@@ -10,9 +10,10 @@ int enter_own_network(struct entry *in, const struct op *op)
 {
 	int sockets[SENT_MOST];
 	size_t count = 0;
-	int result = loopback_up();
+	int result = in->spare ? 0 : loopback_up(); /* a spare that has a network has done that */
 	if (result == 0 && op->u.OWN_NETWORK.proxy_port) {
-		result = loopback_listen((uint16_t)op->u.OWN_NETWORK.proxy_port);
+		bool listens = in->proxy >= 0 && in->spare && in->spare->proxy_port == op->u.OWN_NETWORK.proxy_port;
+		result = listens ? in->proxy : loopback_listen((uint16_t)op->u.OWN_NETWORK.proxy_port);
 		if (result >= 0)
 			sockets[count++] = result;
 	}

@@ -3,7 +3,7 @@
 #include "keeper/run.h"
 #include "kernel/overlay.h"
 #include "kernel/raw.h"
-#include "kernel/raw.h"
+#include "kernel/rootfs.h"
 
 int enter_host_name(struct entry *in, const struct op *op)
 {
@@ -21,9 +21,9 @@ int enter_world_file(struct entry *in, const struct op *op)
 	return world_file(&in->world, op->u.WORLD_FILE.path, op->u.WORLD_FILE.content.data, op->u.WORLD_FILE.content.size);
 }
 
-int enter_world_link(struct entry *in, const struct op *op)
+int enter_rootfs(struct entry *in, const struct op *op)
 {
-	return world_link(&in->world, op->u.WORLD_LINK.path, op->u.WORLD_LINK.target);
+	return world_make_from(op->u.ROOTFS.source, op->u.ROOTFS.map ? in->id_map : -1, op->u.ROOTFS.writable, &in->world);
 }
 
 int enter_world_scratch(struct entry *in, const struct op *op)

@@ -36,7 +36,7 @@ static _Noreturn void warm_main(int place)
 	_exit(0);
 }
 
-static void start_warmer(struct groups *groups, struct keeper *keeper)
+void groups_start_warmer(struct groups *groups, struct keeper *keeper)
 {
 	if (groups->warmer > 0)
 		return;
@@ -69,7 +69,7 @@ void groups_done(struct groups *groups)
 }
 
 /* ---- when ---- */
-static bool find_places(struct groups *groups)
+bool groups_find(struct groups *groups)
 {
 	if (groups->state == GROUPS_UNKNOWN) {
 		cgroup_places_find(&groups->places);
@@ -82,9 +82,10 @@ static bool find_places(struct groups *groups)
 	return groups->state == GROUPS_SOME;
 }
 
-static bool is_limited(const struct plan_limits *limits)
+bool group_is_worth_it(const struct plan_limits *limits)
 {
-	return limits->memory_bytes != PLAN_UNLIMITED || limits->cpu_ms != PLAN_UNLIMITED || limits->processes != PLAN_UNLIMITED;
+	return limits->memory_bytes != PLAN_UNLIMITED || limits->cpu_ms != PLAN_UNLIMITED || limits->processes != PLAN_UNLIMITED ||
+	       group_is_needed(limits);
 }
 
 void group_want(struct groups *groups, struct run *run, int64_t now_us)
@@ -94,12 +95,14 @@ void group_want(struct groups *groups, struct run *run, int64_t now_us)
 	if (group->tried || !run->started || (now_us - run->started_us < ATTACH_US && !grows))
 		return;
 	group->tried = true;
-	if ((run->own_pids && !is_limited(&run->plan.limits)) || !find_places(groups))
+	if ((run->own_pids && !group_is_worth_it(&run->plan.limits)) || !groups_find(groups))
 		return;
 	group->waits = true;
 	group->next = groups->waiting;
 	groups->waiting = run;
-	start_warmer(groups, run->keeper);
+	groups_start_warmer(groups, run->keeper);
+	if (groups->warmer <= 0)
+		group_missed(run, EAGAIN);
 }
 
 static void wait_no_more(struct groups *groups, struct run *run)
@@ -203,7 +206,7 @@ static int set_limits(struct run *run, int64_t now_us)
 	int64_t processes = run->plan.limits.processes;
 	if (processes != PLAN_UNLIMITED && group->is.version[CGROUP_PIDS])
 		TRY(cgroup_limit_tasks(&group->is, plan_task_limit(processes) - 1)); /* the reaper is not in it */
-	cgroup_usage(&group->is, &used);
+	cgroup_usage(&group->is, NULL, &used);
 	group->cpu_before_us = (int64_t)(tree.cpu_us > used.cpu_us ? tree.cpu_us - used.cpu_us : 0);
 	return 0;
 }
@@ -214,7 +217,8 @@ static int attach(struct groups *groups, struct run *run)
 	struct group *group = &run->group;
 	char name[48];
 	snprintf(name, sizeof name, CGROUP_PREFIX "%.32s", run->plan.id);
-	TRY(cgroup_make(&groups->places, name, &group->is));
+	if (!group->made)
+		TRY(cgroup_make(&groups->places, name, false, &group->is));
 	group->made = true;
 	int64_t now_us = clock_now_us();
 	cgroup_freeze(&group->is, true);
@@ -233,11 +237,15 @@ static int attach(struct groups *groups, struct run *run)
 void groups_on_warm(struct groups *groups)
 {
 	reap_warmer(groups);
+	groups->warm_us = clock_now_us();
 	while (groups->waiting) {
 		struct run *run = groups->waiting;
 		wait_no_more(groups, run);
-		if (run->state <= RUN_RUNNING && attach(groups, run) == -EAGAIN)
+		int result = run->state <= RUN_RUNNING ? attach(groups, run) : 0;
+		if (result == -EAGAIN)
 			run_event(run, EV_LIMIT, KILL_PROCESSES);
+		else if (result < 0)
+			group_missed(run, -result);
 	}
 }
 
@@ -261,7 +269,7 @@ void group_correct(struct run *run, struct tree_usage *tree, int64_t *memory)
 	if (!group->from_us)
 		return;
 	if (!tree->quiet || !group->last_known)
-		cgroup_usage(&group->is, &group->last); /* some files to read: not for who has done nothing */
+		cgroup_usage(&group->is, &group->mark, &group->last); /* some files to read: not for who has done nothing */
 	group->last_known = true;
 	const struct cgroup_usage used = group->last;
 	if (group->is.version[CGROUP_MEMORY]) {
@@ -273,12 +281,6 @@ void group_correct(struct run *run, struct tree_usage *tree, int64_t *memory)
 	}
 	if (group->is.version[CGROUP_CPU])
 		tree->cpu_us = used.cpu_us + (uint64_t)group->cpu_before_us;
-}
-
-static bool told(int fd)
-{
-	uint64_t count = 0;
-	return fd >= 0 && read(fd, &count, sizeof count) == (ssize_t)sizeof count && count > 0;
 }
 
 /* The rest is used up: is it, still? */
@@ -299,10 +301,14 @@ bool group_ran_out(struct run *run)
 	struct cgroup_usage used;
 	if (group->memory_fd < 0 || group->ran_out)
 		return group->ran_out;
-	bool v1 = group->is.version[CGROUP_MEMORY] == 1;
-	cgroup_usage(&group->is, &used);
-	group->ran_out = used.oom_kills > 0 || (v1 && told(group->memory_fd));
-	if (!group->ran_out && run->state <= RUN_RUNNING && (v1 ? told(group->soft_fd) : group->outside_bytes > 0))
+	bool v1 = group->is.version[CGROUP_MEMORY] == 1, heard = cgroup_heard(group->memory_fd);
+	if (group->home) {
+		group->ran_out = heard || cgroup_gauge_ran_out(&group->home->gauges);
+		return group->ran_out;
+	}
+	cgroup_usage(&group->is, NULL, &used);
+	group->ran_out = used.oom_kills > 0 || heard;
+	if (!group->ran_out && run->state <= RUN_RUNNING && (v1 ? cgroup_heard(group->soft_fd) : group->outside_bytes > 0))
 		group->ran_out = used_up(run);
 	return group->ran_out;
 }
@@ -323,20 +329,32 @@ static void note_held(struct run *run)
 		.memory = limits->memory_bytes == PLAN_UNLIMITED ? 0 : (uint32_t)group->is.version[CGROUP_MEMORY],
 		.processes = limits->processes == PLAN_UNLIMITED ? 0 : (uint32_t)group->is.version[CGROUP_PIDS],
 		.cpu = limits->cpu_ms == PLAN_UNLIMITED ? 0 : (uint32_t)group->is.version[CGROUP_CPU],
+		.share = group_is_needed(limits) ? (uint32_t)group->is.version[CGROUP_SHARE] : 0,
 	};
+}
+
+void group_note_figures(struct run *run)
+{
+	struct tree_usage last = { 0 };
+	int64_t memory = 0;
+	group_correct(run, &last, &memory);
+	if ((int64_t)last.cpu_us > run->usage.cpu_us)
+		run->usage.cpu_us = (int64_t)last.cpu_us;
+}
+
+void group_note_held(struct run *run)
+{
+	if (run->group.from_us)
+		note_held(run);
 }
 
 void group_finish(struct groups *groups, struct run *run)
 {
 	struct group *group = &run->group;
-	struct tree_usage last = { 0 };
-	int64_t memory = 0;
+	home_leave(run);
 	wait_no_more(groups, run);
-	group_correct(run, &last, &memory);
-	if ((int64_t)last.cpu_us > run->usage.cpu_us)
-		run->usage.cpu_us = (int64_t)last.cpu_us;
-	if (group->from_us)
-		note_held(run);
+	group_note_figures(run);
+	group_note_held(run);
 	fd_done(&group->memory_fd);
 	fd_done(&group->soft_fd);
 	if (group->made)

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -23,7 +24,8 @@ static struct {
 	struct plan plan;
 	struct board *board;
 	uint32_t uses;
-	bool told; /* to end its run */
+	bool told;   /* to end its run */
+	int ruleset; /* of Landlock; -1: it is in force for the jail, too */
 	const char *argv[JAIL_MOST_WORDS + 1], *env[JAIL_MOST_WORDS + 1];
 	char order[JAIL_MOST_BYTES + 1024];
 	size_t order_size;
@@ -76,23 +78,27 @@ static int enter_own_user_ns(void)
 static void lock_up(void)
 {
 	struct entry *entry = jail.entry;
+	reaper_leave_core(entry);
 	if (enter_stage(entry, STAGE_REAPER) < 0 || enter_own_user_ns() < 0)
 		fail();
 	RAW(close_range, KEEPER, ~0U, 0);
 	bool known = jail_look_first(&jail.plan) == 0;
 	int mounts = RAW(openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	if (enter_between(entry, OP_NO_NEW_PRIVS, OP_LANDLOCK_ENFORCE) < 0 ||
+	if (enter_between(entry, OP_NO_NEW_PRIVS, entry->own_pids ? OP_LANDLOCK_ENFORCE : OP_LANDLOCK_PATH) < 0 ||
 	    enter_between(entry, OP_SECCOMP_HEARD, OP_SECCOMP) < 0)
 		fail();
 	struct report ready = { .kind = REPORT_READY, .errnum = entry->deaf, .stays = known && mounts >= 0 };
 	const int fds[] = { mounts, entry->listener };
 	say(&ready, fds, mounts < 0 ? 0 : entry->listener < 0 ? 1 : 2);
 	/* After that: how many descriptors may be on their way, those of all processes of the user, is one of the limits. */
-	if (enter_between(entry, OP_RLIMIT, OP_RLIMIT) < 0)
+	if (entry->own_pids && enter_between(entry, OP_RLIMIT, OP_RLIMIT) < 0)
 		fail();
 	jail.told = !ready.stays;
-	if (mounts >= 0)
-		RAW(close_range, mounts, ~0U, 0); /* all that was opened since */
+	int last = mounts >= 0 ? mounts : 60;
+	jail.ruleset = entry->ruleset < 0 ? -1 : RAW(dup3, entry->ruleset, last, O_CLOEXEC);
+	if (entry->ruleset >= 0 && jail.ruleset < 0)
+		raw_exit(1);
+	RAW(close_range, jail.ruleset < 0 ? last : last + 1, ~0U, 0); /* all that was opened since */
 	entry->status = entry->notify = entry->listener = entry->keeper = -1;
 }
 
@@ -125,11 +131,26 @@ static bool read_order(struct jail_order *ret)
 	return read && wire_reader_finished(&r) && jail.fd_count >= 3 && jail.fd_count <= COUNT_OF(entry->fds);
 }
 
+/* Without a pid namespace nothing but Landlock stands between the command and us: its signals do not leave its domain, so we stay
+ * out of it, and the command enters it. Limits that are counted for all processes of a user would be ours, too. */
+static int enter_command(void)
+{
+	struct entry *entry = jail.entry;
+	if (entry->own_pids)
+		return enter_between(entry, OP_NEW_SESSION, OP_DESCRIPTORS);
+	entry->ruleset = jail.ruleset;
+	RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* Before the descriptors, which the ruleset is one of; no step between is Landlock's concern. */
+	TRY(enter_between(entry, OP_LANDLOCK_ENFORCE, OP_LANDLOCK_ENFORCE));
+	TRY(enter_between(entry, OP_NEW_SESSION, OP_DESCRIPTORS));
+	return enter_between(entry, OP_RLIMIT, OP_RLIMIT);
+}
+
 static int command_main(void *unused)
 {
 	(void)unused;
 	reaper_unblock_signals();
-	if (enter_between(jail.entry, OP_NEW_SESSION, OP_DESCRIPTORS) == 0)
+	if (enter_command() == 0)
 		enter_between(jail.entry, OP_EXEC, OP_EXEC);
 	raw_exit(127); /* a step failed; which one stands in the memory that we share */
 }
@@ -198,23 +219,39 @@ static void wait_for(pid_t command, int64_t backstop_ms, struct report *report)
 		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(left);
 		jail.told |= signal == SIGTERM || signal == REAPER_KILL_SIGNAL;
 		if (signal == SIGTERM)
-			RAW(kill, -1, SIGTERM);
+			RAW(kill, jail.entry->own_pids ? -1 : -command, SIGTERM); /* it leads a session of its own */
 		else if (signal == REAPER_KILL_SIGNAL)
 			RAW(kill, command, SIGKILL);
 		reap(command, report);
 	} while (report->kind != REPORT_EXITED);
 }
 
-/* Nobody in our namespace but us? Every process in it is our child, or below one: who has lost its parent became ours. */
+static void kill_leftovers(void)
+{
+	pid_t children[256];
+	if (jail.entry->own_pids) {
+		RAW(kill, -1, SIGKILL);
+		return;
+	}
+	/* Nobody but us waits for them, so that none of these numbers is another's. Theirs become ours when they have ended. */
+	size_t count = children_list(children, COUNT_OF(children));
+	for (size_t i = 0; i < count; i++)
+		RAW(kill, children[i], SIGKILL);
+}
+
+/* Nobody of the run left but us? Everybody is our child, or below one: who has lost its parent became ours. */
 static bool is_alone(struct report *report)
 {
 	if (reap(0, report) == -ECHILD)
 		return true;
-	RAW(kill, -1, SIGKILL);
 	int64_t until = reaper_now_ms() + LEFTOVERS_MS;
 	int left;
-	while ((left = reap(0, report)) == 0 && reaper_now_ms() < until)
-		next_signal(LEFTOVERS_MS / 4);
+	kill_leftovers();
+	while ((left = reap(0, report)) == 0 && reaper_now_ms() < until) {
+		next_signal(jail.entry->own_pids ? LEFTOVERS_MS / 4 : 1);
+		if (!jail.entry->own_pids)
+			kill_leftovers();
+	}
 	return left == -ECHILD;
 }
 
@@ -276,6 +313,8 @@ _Noreturn void jail_main(struct entry *entry, int socket, struct board *board)
 	jail.entry = entry;
 	jail.board = board;
 	reaper_become();
+	if (!entry->own_pids)
+		RAW(prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	reaper_reset_signals(UINT64_MAX);
 	keep_only(socket);
 	lock_up();

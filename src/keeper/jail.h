@@ -21,6 +21,8 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "keeper/group.h"
+#include "keeper/noted.h"
 #include "plan/plan.h"
 
 struct run;
@@ -37,13 +39,6 @@ struct board {
 	volatile uint32_t started; /* the command was executed */
 };
 
-/* What a path of the plan was when the jail was made. */
-struct jail_path {
-	const char *path; /* in the plan */
-	uint64_t inode, birth, mount;
-	uint32_t device, kind;
-};
-
 struct jail {
 	pid_t pid;
 	int pidfd, socket;
@@ -51,19 +46,22 @@ struct jail {
 	int mounts;   /* tells when one of its mounts has changed; -1: it was not heard from yet */
 	int deaf;     /* errno: why there is no listener */
 	struct board *board;
+	int private_dir;  /* locked while it lives; -1: it has none */
 	struct run *run;  /* that is in it; NULL: none */
 	struct plan plan; /* the one that it was made for */
-	struct jail_path *paths;
-	size_t path_count;
+	struct noted paths;
 	uint32_t slot;
 	bool made;
-	bool dropped;              /* it was told to go */
-	bool stale;                /* not for another run */
-	int64_t idle_us;           /* since when */
+	bool dropped;     /* it was told to go */
+	bool stale;       /* not for another run */
+	int64_t idle_us;  /* since when */
+	struct home home; /* the group that it is in */
+	bool home_wanted, home_tried;
+	uint32_t runs;             /* since it was made */
 	struct rusage before, own; /* what the runs before have used, and it itself until then */
 };
 
-enum jail_source { JAIL_PID, JAIL_SOCKET, JAIL_LISTENER };
+enum jail_source { JAIL_PID, JAIL_SOCKET, JAIL_LISTENER, JAIL_MEMORY };
 
 #define JAILS_MOST 1024 /* as many as there are runs */
 #define JAILS_SEEN 16
@@ -77,9 +75,18 @@ struct jails {
 	size_t next_seen;
 };
 
+/* A jail lives under the plan's own filter and limits, and must be able to. */
+bool jail_is_fit(const struct run *run, const struct start *start);
+
 /* ---- the keeper's side: jails.c ---- */
-/* Start a run in a jail, an idle one or a new one. False: this run is started the ordinary way. */
-bool jails_take(struct jails *jails, struct run *run, const struct start *start, const int *fds);
+/* An idle jail for this run, which it then is in; false: none. To be started, or left again. */
+bool jails_find(struct jails *jails, struct run *run, const struct start *start);
+/* Start a run in its jail, or in a new one. False: this run is started the ordinary way. */
+bool jails_start(struct jails *jails, struct run *run, const struct start *start, const int *fds);
+/* It was not told of its run, and will not be: it goes. */
+void jails_abandon(struct jails *jails, struct run *run);
+/* A private directory of this name is about to be made: who has it and is idle goes. */
+void jails_leave_place(struct jails *jails, const char *path);
 void jails_hear(struct jails *jails, struct jail *jail); /* its socket */
 void jails_on_gone(struct jails *jails, struct jail *jail);
 void jails_on_time(struct jails *jails, int64_t now_us);
@@ -89,10 +96,7 @@ size_t jails_make_room(struct jails *jails);    /* the same, and they are gone w
 void jails_finish(struct jails *jails);         /* ends all that are idle, and waits for them */
 uint64_t jail_used_us(const struct jail *jail); /* processor time, by it and the runs before */
 bool jails_has(const struct jails *jails, pid_t pid);
-
-/* ---- jail_paths.c ---- */
-int jail_note_paths(struct jail *jail);
-bool jail_paths_hold(const struct jail *jail);
+void jails_on_warm(struct jails *jails); /* who is idle and has no group moves into one */
 
 /* The start of what a jail is sent; then the program, its arguments, its environment, and the numbers of its descriptors. */
 struct jail_order {

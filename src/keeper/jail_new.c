@@ -10,9 +10,13 @@
 #include "base/scope.h"
 #include "keeper/jail.h"
 #include "kernel/raw.h"
+#include "kernel/world.h"
 
-enum { TOP, HOME, TMP, PLACES };
-static const char *const names[PLACES] = { ".", "home", "tmp" };
+#define MOST_PLACES 5
+/* Below what the plan calls their directory; or all that can be written in a private root, and belongs to it. */
+static const char *const below_top[MOST_PLACES] = { ".", "home", "tmp" };
+static const char *const of_world[MOST_PLACES] = { "/dev/shm", WORLD_HOME, "/tmp", "/dev/pts", "/dev/pts/ptmx" };
+enum { TOP, PTMX = 4 }; /* the latter is no directory, and opening it would make a terminal */
 
 struct times {
 	struct statx_timestamp accessed, modified;
@@ -25,12 +29,15 @@ struct look {
 		uint64_t inode, attributes;
 		uint32_t mode, uid, gid, links;
 		int names_size, attributes_size;
-	} places[PLACES];
+	} places[MOST_PLACES];
 };
 
 static struct look first;
-static struct times first_times[PLACES];
-static int dirs[PLACES] = { -1, -1, -1 };
+static struct times first_times[MOST_PLACES];
+static bool in_memory; /* a file system of its own; else a directory on disk, where others take and give space, too */
+static const char *const *names = below_top;
+static int dirs[MOST_PLACES] = { -1, -1, -1, -1, -1 };
+static int place_count;
 
 /* Times can be set to any number, and a number is a message to the next run. Where we may not set them, the run could not either.
  */
@@ -41,7 +48,7 @@ static void put_times_back(int place, const struct statx *now)
 	if (memcmp(&now->stx_atime, a, sizeof *a) == 0 && memcmp(&now->stx_mtime, m, sizeof *m) == 0)
 		return;
 	const struct timespec both[2] = { { a->tv_sec, a->tv_nsec }, { m->tv_sec, m->tv_nsec } };
-	RAW(utimensat, dirs[place], NULL, both, 0);
+	RAW(utimensat, dirs[TOP], names[place], both, AT_SYMLINK_NOFOLLOW);
 }
 
 static bool look_at(int place, bool again, struct look *ret)
@@ -49,7 +56,9 @@ static bool look_at(int place, bool again, struct look *ret)
 	struct statx st;
 	char entries[512];
 	unsigned wanted = STATX_BASIC_STATS;
-	if (RAW(statx, dirs[TOP], names[place], AT_SYMLINK_NOFOLLOW, wanted, &st) < 0 || RAW(lseek, dirs[place], 0, SEEK_SET) < 0)
+	if (RAW(statx, dirs[TOP], names[place], AT_SYMLINK_NOFOLLOW, wanted, &st) < 0)
+		return false;
+	if (place != PTMX && RAW(lseek, dirs[place], 0, SEEK_SET) < 0)
 		return false;
 	__auto_type to = &ret->places[place];
 	to->inode = st.stx_ino;
@@ -75,9 +84,11 @@ static bool look(bool again, struct look *ret)
 		return false;
 	if (dirs[TOP] < 0)
 		return true;
-	for (int place = 0; place < PLACES; place++)
+	for (int place = 0; place < place_count; place++)
 		if (!look_at(place, again, ret))
 			return false;
+	if (!in_memory)
+		return true;
 	if (RAW(fstatfs, dirs[TOP], &fs) < 0)
 		return false;
 	ret->free_blocks = fs.f_bfree;
@@ -85,17 +96,40 @@ static bool look(bool again, struct look *ret)
 	return true;
 }
 
+static int open_place(int place, const char *name)
+{
+	int how = place == PTMX ? O_PATH | O_CLOEXEC : O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	dirs[place] = RAW(openat, place == TOP ? AT_FDCWD : dirs[TOP], name, how);
+	return dirs[place];
+}
+
+/* "": a private root, which has its places itself; NULL: none */
+static const char *top_of(const struct plan *plan)
+{
+	const char *top = NULL;
+	for (size_t i = 0; i < plan->op_count; i++) {
+		const struct op *op = &plan->ops[i];
+		if (op->kind == OP_WORLD)
+			return "";
+		if (op->kind == OP_MOUNT_SCRATCH)
+			in_memory = true;
+		if (op->kind == OP_MOUNT_SCRATCH || op->kind == OP_PRIVATE_DIR)
+			top = op->kind == OP_MOUNT_SCRATCH ? op->u.MOUNT_SCRATCH.path : op->u.PRIVATE_DIR.path;
+	}
+	return top;
+}
+
 static int open_places(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->op_count; i++) {
-		if (plan->ops[i].kind != OP_MOUNT_SCRATCH)
-			continue;
-		for (int place = 0; place < PLACES; place++) {
-			const char *name = place == TOP ? plan->ops[i].u.MOUNT_SCRATCH.path : names[place];
-			dirs[place] = RAW(openat, place == TOP ? AT_FDCWD : dirs[TOP], name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			TRY(dirs[place]);
-		}
-	}
+	const char *top = top_of(plan);
+	if (!top)
+		return 0;
+	bool world = !top[0];
+	place_count = world ? 5 : 3;
+	names = world ? of_world : below_top;
+	in_memory |= world; /* /dev/shm always is; HOME and /tmp may lie elsewhere */
+	for (int place = 0; place < place_count; place++)
+		TRY(open_place(place, place == TOP && !world ? top : names[place]));
 	return 0;
 }
 

@@ -17,64 +17,15 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/scope.h"
+#include "base/str.h"
 #include "keeper/run.h"
+#include "kernel/landlock.h"
 #include "kernel/notify.h"
 
 #define IDLE_US 30000000
 #define MOST_IDLE 16
 
 /* ---- which runs ---- */
-static uint64_t limit_of(const struct plan *plan, int resource)
-{
-	for (size_t i = 0; i < plan->op_count; i++)
-		if (plan->ops[i].kind == OP_RLIMIT && plan->ops[i].u.RLIMIT.resource == (uint64_t)resource)
-			return plan->ops[i].u.RLIMIT.value;
-	return UINT64_MAX;
-}
-
-static bool are_small(const char **words, size_t count, size_t *bytes)
-{
-	for (size_t i = 0; i < count; i++)
-		*bytes += strlen(words[i]) + 5;
-	return count <= JAIL_MOST_WORDS && *bytes <= JAIL_MOST_BYTES;
-}
-
-/* The steps of which it is known that they leave to the next run what they gave to the last. A plan with any other gets a jail of
- * its own. Not among them: what belongs to one run (a directory on disk, a network), and filters that somebody else wrote,
- * under which we might not be able to live. */
-static const bool may_be_kept[OP_COUNT] = {
-	[OP_METER_DIR] = true,     [OP_NAMESPACES] = true,
-	[OP_MAP_SELF] = true,      [OP_OWN_MOUNTS] = true,
-	[OP_ID_MAP] = true,        [OP_GRAB] = true,
-	[OP_MOUNT_SEAL] = true,    [OP_COVER] = true,
-	[OP_PLACE] = true,         [OP_MOUNT_SCRATCH] = true,
-	[OP_MOUNT_PROC] = true,    [OP_MASK] = true,
-	[OP_DROP_BOUNDING] = true, [OP_SET_IDS] = true,
-	[OP_OWN_USER_NS] = true,   [OP_NEW_KEYRING] = true,
-	[OP_DROP_CAPS] = true,     [OP_DIE_WITH_PARENT] = true,
-	[OP_NEW_SESSION] = true,   [OP_UMASK] = true,
-	[OP_ENTER_DIR] = true,     [OP_DESCRIPTORS] = true,
-	[OP_NO_NEW_PRIVS] = true,  [OP_LANDLOCK] = true,
-	[OP_LANDLOCK_PATH] = true, [OP_LANDLOCK_ENFORCE] = true,
-	[OP_RLIMIT] = true,        [OP_SECCOMP_HEARD] = true,
-	[OP_EXEC] = true,
-};
-
-/* A jail lives under the plan's own filter and limits, and must be able to. */
-static bool is_fit(const struct run *run, const struct start *start)
-{
-	const struct plan *plan = &run->plan;
-	size_t bytes = 0;
-	uint64_t fds = limit_of(plan, RLIMIT_NOFILE);
-	bool fit = run->own_pids && plan_has(plan, OP_SECCOMP_HEARD) && fds >= JAIL_LEAST_FDS && limit_of(plan, RLIMIT_NPROC) > 2;
-	for (size_t i = 0; fit && i < plan->op_count; i++)
-		fit = may_be_kept[plan->ops[i].kind] &&
-		      !(plan->ops[i].kind == OP_SECCOMP_HEARD && plan->ops[i].u.SECCOMP_HEARD.traced);
-	for (size_t i = 0; i < start->named; i++)
-		fit = fit && (uint64_t)start->targets[i] + JAIL_LEAST_FDS < fds;
-	return fit && are_small(plan->argv, plan->argc, &bytes) && are_small(plan->env, plan->envc, &bytes);
-}
-
 /* One run alone leaves nothing behind, so a jail is made when a plan comes again. */
 static bool was_seen(struct jails *jails, const struct blob *shape)
 {
@@ -89,6 +40,14 @@ static bool was_seen(struct jails *jails, const struct blob *shape)
 }
 
 /* ---- making one ---- */
+static const char *private_dir_of(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == OP_PRIVATE_DIR)
+			return plan->ops[i].u.PRIVATE_DIR.path;
+	return NULL;
+}
+
 static void jail_free(struct jails *jails, struct jail *jail)
 {
 	for (size_t i = 0; i < jails->top; i++)
@@ -100,9 +59,13 @@ static void jail_free(struct jails *jails, struct jail *jail)
 	fd_done(&jail->socket);
 	fd_done(&jail->listener);
 	fd_done(&jail->mounts);
+	const char *place = private_dir_of(&jail->plan);
+	if (place)
+		private_dir_remove(place, &jail->private_dir);
+	home_done(keeper_groups(jails->keeper), &jail->home);
 	if (jail->board)
 		munmap(jail->board, sizeof *jail->board);
-	free(jail->paths);
+	noted_done(&jail->paths);
 	plan_done(&jail->plan);
 	free(jail);
 }
@@ -115,7 +78,8 @@ static struct jail *jail_new(struct jails *jails)
 	struct jail *jail = slot < JAILS_MOST ? calloc(1, sizeof *jail) : NULL;
 	if (!jail)
 		return NULL;
-	jail->pidfd = jail->socket = jail->listener = jail->mounts = -1;
+	jail->pidfd = jail->socket = jail->listener = jail->mounts = jail->private_dir = -1;
+	jail->home = HOME_NONE;
 	jail->slot = (uint32_t)slot;
 	jails->v[slot] = jail;
 	jails->top = slot >= jails->top ? slot + 1 : jails->top;
@@ -145,7 +109,7 @@ static uint64_t namespaces_of(const struct plan *plan)
 	return 0;
 }
 
-static int clone_jail(struct jail *jail)
+static int clone_jail(struct jail *jail, struct keeper *keeper)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -154,7 +118,8 @@ static int clone_jail(struct jail *jail)
 	struct start none = { 0 };
 	const int no_fds[3] = { -1, -1, -1 };
 	start_entry(&none, &jail->plan, -1, no_fds, &entry);
-	entry.own_pids = true;
+	entry.leave = meter_core_to_leave(keeper, &jail->plan) + 1;
+	entry.own_pids = namespaces_of(&jail->plan) & CLONE_NEWPID;
 	autoclean(fd_done) int self = open_self();
 	entry.keeper = self;
 	pid_t pid = clone_reaper(namespaces_of(&jail->plan), &jail->pidfd);
@@ -177,17 +142,19 @@ static struct jail *make(struct jails *jails, struct run *run)
 		return NULL;
 	int result = jail->board ? copy_plan(run, jail) : -ENOMEM;
 	if (result == 0)
-		result = jail_note_paths(jail);
+		result = noted_plan(&jail->plan, &jail->paths);
 	if (result == 0)
-		result = clone_jail(jail);
+		result = clone_jail(jail, jails->keeper);
 	if (result == 0) {
 		jail->made = true;
 		result = keeper_watch_jail(jails->keeper, jail, jail->pidfd, JAIL_PID);
 	}
 	if (result == 0)
 		result = keeper_watch_jail(jails->keeper, jail, jail->socket, JAIL_SOCKET);
-	if (result == 0)
+	if (result == 0) {
+		jail->private_dir = TAKE_FD(run->private_dir); /* it stays as long as the jail */
 		return jail;
+	}
 	if (jail->made) {
 		kill(jail->pid, SIGKILL);
 		while (waitpid(jail->pid, NULL, 0) < 0 && errno == EINTR)
@@ -222,6 +189,13 @@ size_t jails_drop_idle(struct jails *jails)
 	return count;
 }
 
+static void await_end(struct jails *jails, struct jail *jail)
+{
+	while (waitpid(jail->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	jail_free(jails, jail);
+}
+
 /* The keeper waits for them here. */
 size_t jails_make_room(struct jails *jails)
 {
@@ -231,12 +205,22 @@ size_t jails_make_room(struct jails *jails)
 		struct jail *jail = jails->v[i];
 		if (!jail || jail->run)
 			continue;
-		while (waitpid(jail->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		jail_free(jails, jail);
+		await_end(jails, jail);
 		count++;
 	}
 	return count;
+}
+
+void jails_leave_place(struct jails *jails, const char *path)
+{
+	for (size_t i = jails->top; i-- > 0;) {
+		struct jail *jail = jails->v[i];
+		if (!jail || jail->run || jail->private_dir < 0 || !str_equal(private_dir_of(&jail->plan), path))
+			continue;
+		if (is_idle(jail))
+			drop(jails, jail);
+		await_end(jails, jail);
+	}
 }
 
 void jails_finish(struct jails *jails)
@@ -253,20 +237,66 @@ bool jails_has(const struct jails *jails, pid_t pid)
 	return false;
 }
 
+/* ---- their groups ---- */
+/* In idle time: a jail that was not wanted for a moment probably is not in the next one. One that never rests moves between two
+ * runs, when it has had many. */
+#define REST_US 3000
+#define MANY_RUNS 64
+
+static bool wants_home(const struct jail *jail)
+{
+	return is_idle(jail) && !jail->home_tried && !jail->stale && jail->mounts >= 0;
+}
+
+void jails_on_warm(struct jails *jails)
+{
+	struct groups *groups = keeper_groups(jails->keeper);
+	for (size_t i = 0; i < jails->top; i++)
+		if (wants_home(jails->v[i])) {
+			home_make(groups, jails->v[i], jails->keeper);
+			if (jails->v[i]->stale)
+				drop(jails, jails->v[i]);
+		}
+}
+
+static void rest(struct jails *jails, struct jail *jail)
+{
+	struct groups *groups = keeper_groups(jails->keeper);
+	if (!wants_home(jail))
+		return;
+	if (homes_are_warm(groups, jail->idle_us))
+		jails_on_warm(jails);
+	else if (jail->runs % MANY_RUNS == 0)
+		homes_want(groups, jails->keeper);
+}
+
+static int64_t due_us(const struct jail *jail)
+{
+	return wants_home(jail) && !jail->home_wanted ? jail->idle_us + REST_US : jail->idle_us + IDLE_US;
+}
+
 int64_t jails_next_us(const struct jails *jails)
 {
 	int64_t next = INT64_MAX;
 	for (size_t i = 0; jails->idle > 0 && i < jails->top; i++)
-		if (is_idle(jails->v[i]) && jails->v[i]->idle_us + IDLE_US < next)
-			next = jails->v[i]->idle_us + IDLE_US;
+		if (is_idle(jails->v[i]) && due_us(jails->v[i]) < next)
+			next = due_us(jails->v[i]);
 	return next;
 }
 
 void jails_on_time(struct jails *jails, int64_t now_us)
 {
-	for (size_t i = 0; jails->idle > 0 && i < jails->top; i++)
-		if (is_idle(jails->v[i]) && jails->v[i]->idle_us + IDLE_US <= now_us)
-			drop(jails, jails->v[i]);
+	for (size_t i = 0; jails->idle > 0 && i < jails->top; i++) {
+		struct jail *jail = jails->v[i];
+		if (!is_idle(jail) || due_us(jail) > now_us)
+			continue;
+		if (jail->idle_us + IDLE_US <= now_us) {
+			drop(jails, jail);
+			continue;
+		}
+		jail->home_wanted = true;
+		homes_want(keeper_groups(jails->keeper), jails->keeper);
+	}
 }
 
 /* ---- choosing one ---- */
@@ -287,7 +317,7 @@ static void look_at_mounts(struct jails *jails)
 static bool holds(const struct jail *jail)
 {
 	struct pollfd changed = { .fd = jail->mounts, .events = POLLPRI };
-	return !jail->stale && jail->mounts >= 0 && poll(&changed, 1, 0) == 0 && jail_paths_hold(jail);
+	return !jail->stale && jail->mounts >= 0 && poll(&changed, 1, 0) == 0 && noted_hold(&jail->paths);
 }
 
 static bool same_shape(const struct blob *a, const struct blob *b)
@@ -340,33 +370,61 @@ static void enter_jail(struct run *run, struct jail *jail)
 	run->pidfd = jail->pidfd; /* borrowed, as is the listener */
 	run->ears.listener = jail->listener;
 	run->ears.deaf = jail->deaf;
+	home_enter(run, &jail->home);
 }
 
-bool jails_take(struct jails *jails, struct run *run, const struct start *start, const int *fds)
+static void leave(struct jail *jail, const struct report *report);
+
+bool jails_find(struct jails *jails, struct run *run, const struct start *start)
 {
-	if (start->fresh || !is_fit(run, start))
+	if (start->fresh || !jail_is_fit(run, start))
 		return false;
 	look_at_mounts(jails);
 	struct jail *jail;
+	struct err ignored = { 0 }; /* told when they are made for a run of its own */
 	while ((jail = find(jails, &run->plan.shape))) {
-		if (holds(jail) && send_order(jail, run, start, fds) == 0) {
+		/* What its mounts stand on is brought back first. */
+		if (placeholders_make(run, &ignored) == 0 && !run->new_names && holds(jail) &&
+		    home_is_clean(&jail->home, &jail->plan.limits)) {
 			jails->idle--;
 			enter_jail(run, jail);
 			return true;
 		}
 		drop(jails, jail);
 	}
-	jail = was_seen(jails, &run->plan.shape) ? make(jails, run) : NULL;
+	return false;
+}
+
+void jails_abandon(struct jails *jails, struct run *run)
+{
+	struct jail *jail = run->jail;
 	if (!jail)
-		return false;
+		return;
+	leave(jail, &(struct report){ .own = jail->own });
+	run->reaper = 0;
+	if (!run->group.made)
+		run->group = GROUP_NONE; /* not tried yet */
+	run->readied = false;            /* the private directory is the jail's */
 	jails->idle++;
-	if (send_order(jail, run, start, fds) < 0) {
-		drop(jails, jail);
-		return false;
+	drop(jails, jail);
+}
+
+bool jails_start(struct jails *jails, struct run *run, const struct start *start, const int *fds)
+{
+	if (!run->jail) {
+		bool fit = !start->fresh && jail_is_fit(run, start), seen = fit && was_seen(jails, &run->plan.shape);
+		run->wants_spare = start->keep_spare && (!fit || (seen && run->new_names));
+		if (!seen || run->new_names)
+			return false;
+		struct jail *jail = make(jails, run);
+		if (!jail)
+			return false;
+		enter_jail(run, jail);
 	}
-	jails->idle--;
-	enter_jail(run, jail);
-	return true;
+	if (send_order(run->jail, run, start, fds) == 0)
+		return true;
+	jails_abandon(jails, run);
+	return false;
 }
 
 /* ---- what a jail says ---- */
@@ -392,6 +450,8 @@ static void leave(struct jail *jail, const struct report *report)
 {
 	struct run *run = jail->run;
 	struct rusage *before = &jail->before;
+	home_leave(run);
+	jail->stale |= run->group.ran_out; /* what the kernel did there is the last run's */
 	add_time(&before->ru_utime, &report->usage.ru_utime, 1);
 	add_time(&before->ru_stime, &report->usage.ru_stime, 1);
 	before->ru_inblock += report->usage.ru_inblock;
@@ -407,6 +467,8 @@ static void leave(struct jail *jail, const struct report *report)
 static void stay(struct jails *jails, struct jail *jail)
 {
 	jails->idle++;
+	jail->runs++;
+	jail->home_wanted = false;
 	jail->idle_us = clock_now_us();
 	if (jails->idle > MOST_IDLE || jail->stale)
 		drop(jails, jail);
@@ -437,11 +499,14 @@ static void on_exited(struct jails *jails, struct jail *jail, const struct repor
 	run->wait_status = report->wait_status;
 	run_event(run, EV_EXITED, KILL_NONE);
 	if (!report->stays)
+		group_release(run);
+	if (!report->stays)
 		return; /* it goes, and takes with it what is left */
 	leave(jail, report);
 	stay(jails, jail);
 	run->all_gone = true;
 	run_gone(run, &report->usage);
+	rest(jails, jail); /* only now: the end is told */
 }
 
 void jails_hear(struct jails *jails, struct jail *jail)
@@ -486,6 +551,7 @@ void jails_on_gone(struct jails *jails, struct jail *jail)
 		if (usage.ru_maxrss <= jail->before.ru_maxrss)
 			usage.ru_maxrss = 0; /* an earlier run's: what the meter has seen is what is known */
 		run->started = run->started || jail->board->started;
+		home_leave(run);
 		run->jail = NULL;
 		run->pidfd = run->ears.listener = -1;
 	}

@@ -18,6 +18,7 @@
 
 #include <sys/types.h>
 
+#include "keeper/noted.h"
 #include "plan/spare.h"
 #include "wire/frame.h"
 
@@ -44,6 +45,11 @@ struct keeper_spare {
 	int peer; /* a copy of its end of the socket */
 	struct plan_spare kind;
 	struct ground *ground; /* what it stands on, in our memory */
+	/* Of one that was made in idle time, for whoever comes next: */
+	bool kept;
+	int mounts;                 /* tells when the host's have changed */
+	struct noted world;         /* what its private root shows or has copied */
+	int64_t idle_us, looked_us; /* since when; when it was last known to hold */
 };
 
 /* For a host that knows that it will need one sooner than it can open a keeper, which then takes it over. A spare that no
@@ -51,3 +57,7 @@ struct keeper_spare {
 void keeper_make_spare(struct keeper_spare *spare, const struct plan_spare *kind);
 void keeper_adopt(struct keeper *k, const struct keeper_spare *spare);
 void keeper_drop_spare(struct keeper_spare *spare);
+/* For a keeper that has told the end of a run: the next one finds it made. It goes when nobody has come for it. */
+void keeper_keep_spare(struct keeper_spare *spare, const struct plan_spare *kind);
+int64_t keeper_spare_due_us(const struct keeper_spare *spare);
+size_t keeper_let_spare_go(struct keeper_spare *spare); /* one that was kept; how many there were */

@@ -5,22 +5,27 @@
  *
  *  - too often: where the sum passes the limit, or a new peak is to be told, the kernel divides shared pages among their owners.
  *  - not at all: memfds and the run's own memory file system. No such page comes without the kernel's count of shared memory
- *    rising, which one call tells: so they are searched for when it has risen. */
+ *    rising, which one call tells: so they are searched for when it has risen. Buffers of pipes and sockets are asked for one by
+ *    one, in trees with many descriptors; tables of pages are told with the rest. */
 #include "keeper/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
+#include <sys/statfs.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/scope.h"
+#include "kernel/buffers.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define SEARCH_STEP (2 * MIB) /* less than this is not worth a search */
@@ -28,6 +33,8 @@
 #define EXACT_STEP (16 * MIB)
 #define EXACT_SHARE 10 /* exact looks take at most this part of the time */
 #define MOST_OBJECTS 4096
+#define FEW_DESCRIPTORS 12
+#define BUFFERS_SHARE 25 /* searches for buffers take at most this part of the time */
 
 /* Shared memory that is swapped out is not in its count any more, so swap belongs to it. */
 static uint64_t machine_shm(void)
@@ -94,22 +101,51 @@ static uint64_t memfd_bytes(const struct tree *tree, int proc)
 	return bytes;
 }
 
-/* Through whoever of the run may be looked into: they see it at the same place. */
-uint64_t meter_scratch_bytes(const struct run *run, int proc)
+/* Where a memory file system of the run's own can be seen from inside; NULL: the step makes none. /tmp, HOME and /dev/shm of a
+ * private root are one, with what an image's root has got; of these only /dev/shm is never in a directory on the disk. An overlay
+ * tells what the one behind it has. */
+static const char *memory_place(const struct op *op)
 {
-	const char *place = NULL;
-	for (size_t i = 0; i < run->plan.op_count; i++)
-		if (run->plan.ops[i].kind == OP_MOUNT_SCRATCH)
-			place = run->plan.ops[i].u.MOUNT_SCRATCH.path;
-	for (size_t i = 0; place && i < run->meter.tree.count; i++) {
-		char path[256];
-		struct statvfs fs;
+	return op->kind == OP_MOUNT_SCRATCH   ? op->u.MOUNT_SCRATCH.path
+	       : op->kind == OP_WORLD_SCRATCH ? "/dev/shm"
+	       : op->kind == OP_OVERLAY       ? op->u.OVERLAY.path
+					      : NULL;
+}
+
+/* Through whoever of the run may be looked into: they see it at the same place. */
+static uint64_t bytes_at(const struct run *run, int proc, const char *place)
+{
+	for (size_t i = 0; i < run->meter.tree.count; i++) {
+		char path[PATH_MAX + 32];
+		struct statfs fs;
 		snprintf(path, sizeof path, "%d/root%s", run->meter.tree.members[i].pid, place);
 		autoclean(fd_done) int fd = openat(proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0 && fstatvfs(fd, &fs) == 0)
-			return (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
+		if (fd >= 0 && fstatfs(fd, &fs) == 0)
+			return fs.f_type == TMPFS_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC
+				       ? (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize
+				       : 0;
 	}
 	return 0;
+}
+
+/* What was granted lies over it: that is not the run's own. */
+static bool is_hosts(const struct plan *plan, const struct op *step, const char *place)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == OP_BIND && step->kind == OP_WORLD_SCRATCH &&
+		    path_is_within(place, plan->ops[i].u.BIND.path))
+			return true;
+	return false;
+}
+
+static uint64_t scratch_bytes(const struct run *run, int proc)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < run->plan.op_count; i++) {
+		const char *place = memory_place(&run->plan.ops[i]);
+		bytes += place && !is_hosts(&run->plan, &run->plan.ops[i], place) ? bytes_at(run, proc, place) : 0;
+	}
+	return bytes;
 }
 
 /* Shared memory of the run, mapped or not. What is both an object and mapped is in both sums; that together they are no more
@@ -123,7 +159,8 @@ static uint64_t shared_bytes(struct run *run, uint64_t mapped, int proc, int64_t
 	uint64_t gained = shm - m->shm_at_start;
 	bool rose = shm > m->shm_searched && shm - m->shm_searched >= SEARCH_STEP;
 	if (rose || (m->unsearched && now_us - m->searched_us >= SEARCH_US)) {
-		m->shm_objects = memfd_bytes(&m->tree, proc) + meter_scratch_bytes(run, proc);
+		m->scratch = scratch_bytes(run, proc);
+		m->shm_objects = memfd_bytes(&m->tree, proc) + m->scratch;
 		m->shm_searched = shm;
 		m->searched_us = now_us;
 		m->unsearched = false;
@@ -166,10 +203,35 @@ static uint64_t without_sharing(struct run *run, const struct tree_usage *usage,
 	return usage->processes > 1 ? sum - sharing : sum;
 }
 
+/* ---- what the kernel holds for them ---- */
+/* Few descriptors cannot hold much. 0: this kernel does not tell how many there are. */
+static bool may_hold_much(const struct tree_usage *usage)
+{
+	return usage->descriptors == 0 || usage->descriptors > FEW_DESCRIPTORS;
+}
+
+/* As often as there is time for: a search takes some microseconds a descriptor. A memory group knows by itself. */
+static uint64_t kernel_bytes(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us)
+{
+	struct meter *m = &run->meter;
+	bool in_group = run->group.from_us && run->group.is.version[CGROUP_MEMORY];
+	bool wanted = !in_group && run->plan.limits.memory_bytes != PLAN_UNLIMITED && may_hold_much(usage);
+	m->buffers = wanted ? m->buffers : 0;
+	m->unasked = wanted && (m->unasked || !usage->quiet);
+	if (m->unasked && now_us - m->buffers_us >= m->buffers_cost_us * BUFFERS_SHARE) {
+		int64_t start = clock_now_us();
+		m->buffers = buffers_bytes(&m->tree, proc);
+		m->unasked = false;
+		m->buffers_us = now_us;
+		m->buffers_cost_us = clock_now_us() - start;
+	}
+	return m->buffers + usage->memory.tables;
+}
+
 uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us)
 {
 	run->meter.unsearched |= !usage->quiet;
 	uint64_t all = without_sharing(run, usage, proc, now_us);
 	uint64_t mapped = usage->memory.shared < all ? usage->memory.shared : all;
-	return all - mapped + shared_bytes(run, mapped, proc, now_us);
+	return all - mapped + shared_bytes(run, mapped, proc, now_us) + kernel_bytes(run, usage, proc, now_us);
 }

@@ -7,6 +7,7 @@
 #include "kernel/tree.h"
 #include "kernel/walk.h"
 
+struct plan;
 struct run;
 
 #define DISK_MOST_FS 8 /* file systems on which a run can write; more are walked, but not watched */
@@ -35,16 +36,25 @@ struct disk {
 	int64_t walk_us;                  /* what this walk, or the last one, took */
 	int64_t walked_us;                /* when it ended */
 	uint64_t written_then, lost_then; /* when it began */
-	uint64_t added;                   /* as of the last walk that ended */
+	uint64_t found;                   /* as of the last walk that ended */
+	uint64_t added;                   /* with what lies in memory file systems of the run's own */
 	uint64_t could_be;                /* with what may have come since */
 };
 
+/* A look that is closer than this must not come late. */
+#define METER_NEAR_US 10000
+
 struct meter {
 	struct tree tree;
+	int kept_off;         /* the processor that its members are kept off; -1: they run where they want */
+	uint32_t kept_looks;  /* how often they have been, since then */
+	int64_t disk_then;    /* what it could have on disk at the last look, */
 	int64_t looked_us;    /* when it looked last */
 	int64_t look_cost_us; /* and what that took of the processor */
 	int64_t whole_us;     /* when it must look at everything; before that the disk alone is of interest */
 	int64_t disk_per_us;  /* how fast that can grow */
+	int64_t full_us;      /* when it must look at everything even if nobody does anything */
+	int64_t every_us;     /* how often it is asked until then whether somebody does */
 	int64_t told_us;      /* when a sample was told last */
 	uint32_t warned;      /* bit n: the warning about limit n was given */
 	int64_t descriptors;  /* how many a process may have */
@@ -53,20 +63,25 @@ struct meter {
 	uint64_t shm_at_start; /* the whole machine's shared memory then: what is beyond it may be the run's */
 	uint64_t shm_searched; /* the same at the last search for memory that nobody maps */
 	uint64_t shm_objects;  /* what that search found */
+	uint64_t scratch;      /* and how much of it was in memory file systems of the run's own */
 	int64_t searched_us;
-	bool unsearched;        /* it has done something since */
-	uint64_t sharing;       /* what the sum over processes counts too often, as of the last exact look */
-	uint64_t sharing_sum;   /* and the sum then */
-	int64_t shared_us;      /* when that was, */
-	int64_t shared_cost_us; /* and how long it took */
+	bool unsearched;         /* it has done something since */
+	bool unasked;            /* it has done something since the last search for buffers */
+	uint64_t buffers;        /* of pipes and sockets, as of the last search for them, */
+	int64_t buffers_us;      /* when that was, */
+	int64_t buffers_cost_us; /* and how long it took */
+	uint64_t sharing;        /* what the sum over processes counts too often, as of the last exact look */
+	uint64_t sharing_sum;    /* and the sum then */
+	int64_t shared_us;       /* when that was, */
+	int64_t shared_cost_us;  /* and how long it took */
 };
 
 /* memory.c: what the tree holds, as well as is worth knowing at this look */
 void meter_memory_start(struct meter *m);
 uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us);
-uint64_t meter_scratch_bytes(const struct run *run, int proc); /* in the run's own memory file system */
 
 /* disk.c */
+bool disk_has_places(const struct plan *plan); /* directories of the host that it may write to */
 void disk_start(struct run *run);
 void disk_done(struct disk *d);
 int64_t disk_look(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us); /* bytes added */

@@ -5,29 +5,16 @@
 
 #include "keeper/jail.h"
 #include "kernel/raw.h"
-#include "wire/frame.h"
-
-union control {
-	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int) * WIRE_MAX_FDS)];
-};
+#include "wire/rights.h"
 
 int parcel_send(int socket, const void *bytes, size_t size, const int *fds, size_t fd_count)
 {
 	struct iovec part = { (void *)(uintptr_t)bytes, size };
-	union control control = { 0 };
+	union wire_rights rights = { 0 };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	if (fd_count > WIRE_MAX_FDS)
 		return -EMSGSIZE;
-	if (fd_count) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
-		memcpy(CMSG_DATA(c), fds, sizeof(int) * fd_count);
-	}
+	wire_add_rights(&message, &rights, fds, fd_count);
 	int sent = RAW(sendmsg, socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return sent < 0 ? sent : 0;
 }
@@ -35,9 +22,9 @@ int parcel_send(int socket, const void *bytes, size_t size, const int *fds, size
 int parcel_take(int socket, void *bytes, size_t room, int *fds, size_t *fd_count, bool wait)
 {
 	struct iovec part = { bytes, room };
-	union control control;
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes };
-	message.msg_controllen = sizeof control.bytes;
+	union wire_rights rights;
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = rights.bytes };
+	message.msg_controllen = CMSG_SPACE(sizeof(int) * WIRE_MAX_FDS); /* as many as the caller has room for */
 	*fd_count = 0;
 	int got;
 	do

@@ -57,18 +57,28 @@ static int open_base(const char *path, struct err *e)
 	return TAKE_FD(base);
 }
 
-static int make_one(int base, const char *name, uint32_t uid, uint32_t gid, int *ret_lock)
+/* Another keeper's sweep may hold it for a moment; if that removed it, the caller tries again. */
+static int make_locked(int base, const char *name, int *ret_lock)
 {
+	struct stat st;
 	if (mkdirat(base, name, 0700) < 0)
 		return -errno;
 	autoclean(fd_done) int dir = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
-	/* Another keeper's sweep may hold it for a moment; if that removed it, the directories below cannot be made, and the
-	 * caller tries again. */
 	while (flock(dir, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return -errno;
+	if (fstat(dir, &st) < 0)
+		return -errno;
+	if (st.st_nlink == 0)
+		return -ENOENT;
+	*ret_lock = TAKE_FD(dir);
+	return 0;
+}
+
+static int furnish(int dir, uint32_t uid, uint32_t gid)
+{
 	static const char *const inner[] = { "home", "tmp" };
 	for (size_t i = 0; i < COUNT_OF(inner); i++) {
 		if (mkdirat(dir, inner[i], 0700) < 0)
@@ -76,13 +86,20 @@ static int make_one(int base, const char *name, uint32_t uid, uint32_t gid, int 
 		if (uid != geteuid() && fchownat(dir, inner[i], uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
 			return -errno;
 	}
-	if (uid != geteuid() && fchown(dir, uid, gid) < 0)
-		return -errno;
+	return uid != geteuid() && fchown(dir, uid, gid) < 0 ? -errno : 0;
+}
+
+static int make_one(int base, const char *name, const uint32_t ids[2], int *ret_lock)
+{
+	autoclean(fd_done) int dir = -1;
+	TRY(make_locked(base, name, &dir));
+	if (ids)
+		TRY(furnish(dir, ids[0], ids[1]));
 	*ret_lock = TAKE_FD(dir);
 	return 0;
 }
 
-int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e)
+static int make(const char *path, const uint32_t ids[2], int *ret_lock, struct err *e)
 {
 	char parent[PATH_MAX];
 	const char *name = path_base(path);
@@ -94,11 +111,21 @@ int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock
 		if (base == -ENOENT)
 			continue;
 		TRY(base);
-		made = make_one(base, name, uid, gid, ret_lock);
+		made = make_one(base, name, ids, ret_lock);
 	}
 	if (made < 0)
 		return err_set(e, ERR_IO, -made, "private directory", "cannot make %s", path);
 	return 0;
+}
+
+int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e)
+{
+	return make(path, (const uint32_t[]){ uid, gid }, ret_lock, e);
+}
+
+int private_dir_make_bare(const char *path, int *ret_lock, struct err *e)
+{
+	return make(path, NULL, ret_lock, e);
 }
 
 void private_dir_remove(const char *path, int *lock)

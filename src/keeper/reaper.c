@@ -53,6 +53,21 @@ void reaper_unblock_signals(void)
 	block_signals(0);
 }
 
+static void leave_core(const struct entry *entry, cpu_set_t *set)
+{
+	if (entry->leave > 0 && entry->leave <= CPU_SETSIZE)
+		CPU_CLR((size_t)entry->leave - 1, set);
+}
+
+void reaper_leave_core(const struct entry *entry)
+{
+	cpu_set_t set;
+	if (entry->leave == 0 || RAW(sched_getaffinity, 0, sizeof set, &set) < 0)
+		return;
+	leave_core(entry, &set);
+	RAW(sched_setaffinity, 0, sizeof set, &set); /* an empty set is refused; the meter will find that out */
+}
+
 /* The scheduler puts a new process on an idle core. To wake that core, and to warm its caches, takes longer than all that the
  * command does before it is executed; and we only wait for it. So it starts where we are, and is let go at once. */
 static bool stay_here(struct entry *entry)
@@ -62,13 +77,15 @@ static bool stay_here(struct entry *entry)
 	if (RAW(sched_getaffinity, 0, sizeof entry->anywhere, &entry->anywhere) < 0 || RAW(getcpu, &entry->core, NULL, NULL) < 0 ||
 	    entry->core >= CPU_SETSIZE)
 		return false;
+	leave_core(entry, &entry->anywhere);
 	CPU_SET(entry->core, &only);
 	return RAW(sched_setaffinity, 0, sizeof only, &only) == 0;
 }
 
-static void let_go(const struct entry *entry)
+/* pid 0: ourselves */
+static bool let_go(const struct entry *entry, pid_t pid)
 {
-	RAW(sched_setaffinity, 0, sizeof entry->anywhere, &entry->anywhere);
+	return RAW(sched_setaffinity, pid, sizeof entry->anywhere, &entry->anywhere) == 0;
 }
 
 void reaper_fail_at(struct entry *entry, enum op_kind kind, int errnum)
@@ -83,8 +100,11 @@ void reaper_fail_at(struct entry *entry, enum op_kind kind, int errnum)
 static int command_main(void *argument)
 {
 	struct entry *entry = argument;
-	if (entry->stays)
-		let_go(entry);
+	if (entry->stays) {
+		let_go(entry, 0);
+		/* The reaper, too, while it waits for us: it wakes in the middle of our exec, and would interrupt it here. */
+		entry->loose = let_go(entry, RAW0(getppid));
+	}
 	reaper_unblock_signals();
 	if (!entry->own_pids)
 		RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the namespace does not tie its life to the reaper's */
@@ -168,23 +188,44 @@ int64_t reaper_backstop_ms(const struct plan_limits *limits)
 /* ---- waiting ---- */
 #define WANTED (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(REAPER_KILL_SIGNAL))
 
-/* The numbers of our descriptors once the command runs. */
-enum { STATUS, NOTIFY, LISTENER, SIGNALS };
+/* Close all descriptors but `kept`, which are sorted here. */
+static void close_all_but(int *kept, size_t count)
+{
+	int from = 0;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = i; j > 0 && kept[j] < kept[j - 1]; j--) {
+			int lower = kept[j];
+			kept[j] = kept[j - 1];
+			kept[j - 1] = lower;
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (kept[i] > from)
+			RAW(close_range, from, kept[i] - 1, 0);
+		from = kept[i] + 1;
+	}
+	RAW(close_range, from, ~0u, 0);
+}
 
-/* Nothing but what we use stays open here: a copy of an output pipe would keep its reader waiting, and copies of other runs'
- * descriptors are none of our business. Up to here all of ours have higher numbers. */
+/* Nothing but what we use stays open here: copies of other runs' descriptors are none of our business. Where everyone ends with us
+ * the ends of the output pipes that the command writes to stay, too: so the keeper is not woken for their end while we still need
+ * a core, but when we go, and does its part while the kernel takes our namespaces apart. */
 static void keep_ours(struct entry *entry)
 {
 	bool listens = entry->listener >= 0 && entry->notify >= 0;
-	RAW(dup3, entry->status, STATUS, O_CLOEXEC);
+	int kept[5] = { entry->status };
+	size_t count = 1;
 	if (listens) {
-		RAW(dup3, entry->notify, NOTIFY, O_CLOEXEC);
-		RAW(dup3, entry->listener, LISTENER, O_CLOEXEC);
+		kept[count++] = entry->notify;
+		kept[count++] = entry->listener;
 	}
-	RAW(close_range, listens ? SIGNALS : NOTIFY, ~0u, 0);
-	entry->status = STATUS;
-	entry->notify = listens ? NOTIFY : -1;
-	entry->listener = listens ? LISTENER : -1;
+	if (entry->own_pids) {
+		kept[count++] = STDOUT_FILENO;
+		kept[count++] = STDERR_FILENO;
+	}
+	close_all_but(kept, count);
+	if (!listens)
+		entry->notify = entry->listener = -1;
 }
 
 /* The listener is the keeper's from the first refusal on, and nobody's once everyone who has the filter is gone. */
@@ -192,15 +233,15 @@ static void hand_over(struct entry *entry, bool refused)
 {
 	if (refused)
 		listener_send(entry->notify, entry->listener);
-	for (int fd = NOTIFY; fd <= SIGNALS; fd++)
-		RAW(close, fd);
-	entry->listener = entry->notify = -1;
+	raw_close(&entry->notify);
+	raw_close(&entry->listener);
+	raw_close(&entry->signals);
 }
 
 /* One of our signals, or -1 when the time is over. While the listener is here, it is watched, too. */
 static int next_signal(struct entry *entry, const struct timespec *patience)
 {
-	struct pollfd both[] = { { .fd = LISTENER, .events = POLLIN }, { .fd = SIGNALS, .events = POLLIN } };
+	struct pollfd both[] = { { .fd = entry->listener, .events = POLLIN }, { .fd = entry->signals, .events = POLLIN } };
 	while (entry->listener >= 0) {
 		struct signalfd_siginfo signal;
 		struct timespec left = *patience; /* the kernel counts it down */
@@ -208,7 +249,7 @@ static int next_signal(struct entry *entry, const struct timespec *patience)
 			return -1;
 		if (both[0].revents)
 			hand_over(entry, both[0].revents & POLLIN);
-		else if (RAW(read, SIGNALS, &signal, sizeof signal) == (int)sizeof signal)
+		else if (RAW(read, entry->signals, &signal, sizeof signal) == (int)sizeof signal)
 			return (int)signal.ssi_signo;
 	}
 	const uint64_t set = WANTED;
@@ -232,7 +273,8 @@ static int wait_for_command(struct entry *entry, pid_t command)
 {
 	int status = 0;
 	const uint64_t set = WANTED;
-	if (entry->listener >= 0 && RAW(signalfd4, -1, &set, sizeof set, SFD_CLOEXEC) != SIGNALS)
+	entry->signals = entry->listener < 0 ? -1 : RAW(signalfd4, -1, &set, sizeof set, SFD_CLOEXEC);
+	if (entry->listener >= 0 && entry->signals < 0)
 		hand_over(entry, true);
 	int64_t backstop = reaper_backstop_ms(&entry->plan->limits);
 	while (!reap(command, &status)) {
@@ -245,6 +287,15 @@ static int wait_for_command(struct entry *entry, pid_t command)
 			RAW(kill, command, SIGKILL);
 	}
 	return status;
+}
+
+/* In a pid namespace everybody is our child, or below one: who has lost its parent became ours. */
+static bool is_alone(const struct entry *entry)
+{
+	int left = 1;
+	while (entry->own_pids && left > 0)
+		left = RAW(wait4, -1, NULL, WNOHANG | __WALL, NULL);
+	return left == -ECHILD;
 }
 
 /* Blocked, so that no handler of the host's runs in this copy of it, and non-dumpable, so that nobody looks in. */
@@ -273,15 +324,15 @@ _Noreturn void reaper_main(struct entry *entry)
 	}
 	int status;
 	if (!is_over(entry, command, &status)) {
-		if (entry->stays)
-			let_go(entry);
+		if (entry->stays && !entry->loose)
+			let_go(entry, 0);
 		keep_ours(entry);
 		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
 		status = wait_for_command(entry, command);
 	} else {
 		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
 	}
-	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status });
+	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status, .alone = is_alone(entry) });
 	if (!entry->own_pids)
 		signal_all(entry, command, SIGKILL);
 	raw_exit(0);

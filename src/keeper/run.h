@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "keeper/asleep.h"
+#include "keeper/counted.h"
 #include "keeper/group.h"
 #include "keeper/jail.h"
 #include "keeper/keeper.h"
@@ -30,6 +32,7 @@ struct report {
 	int32_t op;     /* REPORT_FAILED: index of the op that failed */
 	int32_t errnum; /* REPORT_FAILED; REPORT_STARTED, REPORT_READY: why refusals are not heard of */
 	int32_t wait_status;
+	bool alone; /* REPORT_EXITED: nobody of the run is left but who says so, and goes */
 	/* of jails */
 	bool stays;               /* it is as new: REPORT_EXITED means that nothing of the run is left */
 	struct rusage usage, own; /* of this run; of the jail itself, since it was made */
@@ -76,19 +79,26 @@ struct run {
 	bool violated;   /* it asked for a host that ends it */
 	struct stream streams[2];
 	struct ground *ground; /* of a reaper that shares our memory; until it is gone */
-	int upper; /* of an overlay: what the run changed; -1: none */
+	int upper;             /* of an overlay: what the run changed; -1: none */
+	bool readied;          /* what the keeper makes for it is made */
 	int private_dir;       /* locked while the run lives; -1: none */
-	int places[16];        /* directories with placeholders, locked */
-	size_t place_count;
-	uint32_t kills; /* how often it was tried */
-	bool own_pids;  /* a pid namespace ends with its reaper */
+	int places[48];        /* directories with placeholders, locked */
+	size_t place_count, last_place;
+	struct parking *parking; /* where placeholders come from and go to */
+	bool new_names;          /* some of them were made for this run: no jail can stand on them */
+	bool wants_spare;        /* the next run like it gets no jail, either: a spare is made for it */
+	uint32_t kills;          /* how often it was tried */
+	bool own_pids;           /* a pid namespace ends with its reaper */
 
 	int64_t started_us, ended_us;
 	int64_t deadline_us;  /* of this state; INT64_MAX: none */
 	int64_t sample_at_us; /* when the meter looks next */
 	int64_t output_left;
 
+	bool ends;         /* its reaper is going, or gone */
+	bool alone;        /* and nobody else was left */
 	bool tell_start;   /* the host wants to know at once */
+	bool owes_start;   /* it is told with what comes next */
 	bool want_samples; /* and what the meter sees */
 	bool started;      /* the command was executed */
 	bool have_status;  /* the command has ended */
@@ -99,6 +109,8 @@ struct run {
 	struct wire_usage usage;
 	struct meter meter;
 	struct group group;
+	struct counted counted;
+	struct asleep asleep;
 	struct wire_held held;
 	struct err err;
 };
@@ -107,7 +119,8 @@ struct run {
 struct start {
 	uint64_t number;
 	bool tell_start, want_samples;
-	bool fresh; /* in a jail that nobody had before, and nobody gets */
+	bool fresh;      /* in a jail that nobody had before, and nobody gets */
+	bool keep_spare; /* the next one like it may find a spare */
 	size_t named;
 	int targets[KEEPER_MAX_NAMED]; /* the numbers that the named descriptors get */
 	struct plan plan;
@@ -119,7 +132,8 @@ struct mail {
 	struct letter *first, *last;
 	size_t count;
 };
-int mail_send(struct mail *mail, int socket, enum wire_type type, const struct wire_writer *payload, int fd); /* fd: copied; -1: none */
+int mail_send(struct mail *mail, int socket, enum wire_type type, const struct wire_writer *payload,
+	      int fd); /* fd: copied; -1: none */
 int mail_deliver(struct mail *mail, int socket);
 
 /* pool.c */
@@ -142,6 +156,7 @@ struct entry {
 	int keeper;                        /* the keeper's pidfd, or -1 */
 	int notify;                        /* our end of the socket that the listener goes through, or -1 */
 	int listener;                      /* of the command's filter, or -1 */
+	int signals;                       /* a signalfd, while we have the listener */
 	int deaf;                          /* why there is no listener: errno, 0 while none was asked for */
 	bool heard;                        /* the filter that tells is in force, and all that was joined to it */
 	int fds[3 + KEEPER_MAX_NAMED];     /* stdin, stdout, stderr, then the named ones */
@@ -154,6 +169,7 @@ struct entry {
 	int id_map;                     /* user namespace of ID_MAP */
 	int slots[64];                  /* held paths */
 	int scratch;                    /* made ahead, or -1 */
+	int proxy;                      /* a listening socket, made ahead, or -1 */
 	struct world world;
 	_Atomic uint64_t touched;   /* signals that the keeper does not leave to the kernel, one bit each; */
 	_Atomic bool touched_known; /* it looks while we are at work */
@@ -162,7 +178,9 @@ struct entry {
 	uint64_t user_ns_uid, user_ns_gid;
 	bool user_ns_bare;              /* with an empty bounding set, too */
 	bool stays;                     /* the command starts on the reaper's core */
-	cpu_set_t anywhere;             /* and then runs where the caller may */
+	bool loose;                     /* and the reaper was let go from there */
+	cpu_set_t anywhere;             /* and then runs where the caller may, */
+	int leave;                      /* without the processor that is left to the keeper: its number and 1; 0: none is */
 	unsigned core;                  /* the reaper's, when the command was cloned */
 	const struct plan_spare *spare; /* what was done ahead, or NULL */
 	/* where it failed */
@@ -173,14 +191,14 @@ struct entry {
 };
 
 int enter_stage(struct entry *entry, enum op_stage stage);
-int enter_user_ns(const struct entry *entry);
+int enter_user_ns(const struct entry *in);
 int enter_between(struct entry *entry, enum op_kind first, enum op_kind last); /* both included */
 int enter_own_network(struct entry *in, const struct op *op);                  /* enter_network.c */
 /* enter_world.c: the steps of a private root */
 int enter_host_name(struct entry *in, const struct op *op);
 int enter_world(struct entry *in, const struct op *op);
 int enter_world_file(struct entry *in, const struct op *op);
-int enter_world_link(struct entry *in, const struct op *op);
+int enter_rootfs(struct entry *in, const struct op *op);
 int enter_world_scratch(struct entry *in, const struct op *op);
 int enter_bind(struct entry *in, const struct op *op);
 int enter_overlay(struct entry *in, const struct op *op);
@@ -216,14 +234,16 @@ struct ground {
 	cpu_set_t anywhere; /* where it may run; none: not known */
 	unsigned core;      /* the keeper's, when it was cloned */
 	bool maps;          /* the plan wants the id map that was made ahead */
+	bool kept;          /* the plan is not to be expected at once */
 	struct entry entry;
 	char stack[REAPER_STACK] __attribute__((aligned(16)));
 };
-int spare_main(void *ground);
+int spare_main(void *argument); /* a ground */
 
 /* reaper.c */
 void reaper_become(void);
-void reaper_reset_signals(uint64_t touched); /* to the kernel's own dispositions; one bit a signal */
+void reaper_leave_core(const struct entry *entry); /* ourselves, and who is born of us */
+void reaper_reset_signals(uint64_t touched);       /* to the kernel's own dispositions; one bit a signal */
 /* The kernel's set of signals: one bit each. */
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
 void reaper_unblock_signals(void);
@@ -247,8 +267,10 @@ bool stream_wants_read(const struct stream *s);
 bool stream_wants_write(const struct stream *s);
 
 /* meter.c */
+int meter_core_to_leave(struct keeper *keeper, const struct plan *plan); /* by a run, from its start; -1: none */
 void meter_start(struct run *run);
 void meter_warn(struct run *run, enum kill_reason limit, int64_t now, int64_t most);
+void meter_wake(struct run *run); /* somebody in it has got a processor */
 /* Look at the run's tree; the limit that was passed, or KILL_NONE. */
 enum kill_reason run_sample(struct run *run, int64_t now_us);
 
@@ -258,10 +280,27 @@ void run_conclude(struct run *run, const struct rusage *usage);
 
 /* private_dir.c */
 int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e);
+int private_dir_make_bare(const char *path, int *ret_lock, struct err *e); /* ours, and empty */
 void private_dir_remove(const char *path, int *lock);
 
+/* parking.c; {0}: not opened */
+struct parked;
+struct parking {
+	char *path; /* NULL: nobody asked for it yet */
+	int dir;    /* locked while we live; -1: it could not be made */
+	struct parked *v;
+	size_t next, oldest;
+};
+struct stat;
+void parking_open(struct parking *lot, const char *path);
+/* The placeholder that was parked is in its place, of which `parent` is the directory. */
+bool parking_take(struct parking *lot, const char *path, int parent);
+/* It is not there any more; st: what it was when it was looked at. */
+bool parking_put(struct parking *lot, const char *path, int parent, const struct stat *st);
+void parking_done(struct parking *lot);
+
 /* placeholder.c */
-int placeholder_make(struct run *run, const char *path, bool directory, struct err *e);
+int placeholders_make(struct run *run, struct err *e);
 void placeholders_remove(struct run *run);
 
 /* kill.c: all below the reaper, where no namespace ends with it */
@@ -275,6 +314,7 @@ void run_event(struct run *run, enum run_event event, enum kill_reason reason);
 
 /* say.c */
 void keeper_say_started(struct run *run);
+void keeper_say_owed(struct run *run);
 void keeper_say_killing(struct run *run);
 /* News, not duties: a host that does not read them loses them, and is told how many. */
 void keeper_say_warning(struct run *run, const struct wire_warning *warning);
@@ -298,4 +338,10 @@ int keeper_watch_jail(struct keeper *keeper, const struct jail *jail, int fd, en
 void keeper_watch_group(struct keeper *keeper, const struct run *run, int fd);
 void keeper_watch_ears(struct run *run, int fd, bool wanted); /* ears.notify or ears.listener */
 void keeper_watch_network(struct run *run, bool wanted);
-int keeper_proc(struct keeper *keeper); /* a descriptor of /proc */
+/* Look we must within the next milliseconds: we get our turn before everybody else, if we may. False: we may not. */
+bool keeper_hurry(struct keeper *keeper, bool hurry);
+bool keeper_may_hurry(struct keeper *keeper);
+int keeper_own_core(struct keeper *keeper); /* the processor that is left to us where we may not; -1: none */
+int keeper_proc(struct keeper *keeper);     /* a descriptor of /proc */
+struct groups *keeper_groups(struct keeper *keeper);
+struct counters *keeper_counters(struct keeper *keeper);

@@ -1,17 +1,34 @@
 /* What the host is told about a run that goes on. */
 #include "keeper/run.h"
 
+static void say(struct run *run, enum wire_type type, struct wire_writer *w)
+{
+	keeper_say_owed(run);
+	keeper_say(run->keeper, type, w);
+}
+
 static void say_number(struct run *run, enum wire_type type, uint32_t detail)
 {
 	struct wire_writer w = { BUF_MAX(64) };
 	wire_put_u64(&w, run->number);
 	wire_put_u32(&w, detail);
-	keeper_say(run->keeper, type, &w);
+	say(run, type, &w);
 	buf_done(&w.out);
 }
 
+/* A start that is noticed with the end is told with it, right before: the host is woken once. */
 void keeper_say_started(struct run *run)
 {
+	run->owes_start = run->ends && !run->tell_start;
+	if (!run->owes_start)
+		say_number(run, WIRE_STARTED, 0);
+}
+
+void keeper_say_owed(struct run *run)
+{
+	if (!run->owes_start)
+		return;
+	run->owes_start = false;
 	say_number(run, WIRE_STARTED, 0);
 }
 
@@ -23,7 +40,7 @@ void keeper_say_killing(struct run *run)
 static void say_news(struct run *run, enum wire_type type, struct wire_writer *w)
 {
 	if (buf_check(&w->out) == 0 && keeper_has_room_for_news(run->keeper))
-		keeper_say(run->keeper, type, w);
+		say(run, type, w);
 	else
 		run->missed++;
 	buf_done(&w->out);
@@ -67,7 +84,7 @@ void keeper_say_published(struct run *run, uint32_t inside, uint32_t outside)
 	wire_put_u64(&w, run->number);
 	wire_put_u32(&w, inside);
 	wire_put_u32(&w, outside);
-	keeper_say(run->keeper, WIRE_PUBLISHED, &w);
+	say(run, WIRE_PUBLISHED, &w);
 	buf_done(&w.out);
 }
 
@@ -76,6 +93,6 @@ void keeper_say_heard(struct run *run, const struct wire_heard *heard)
 	struct wire_writer w = { BUF_MAX(64 + heard->counts.size) };
 	wire_put_u64(&w, run->number);
 	wire_put_heard(&w, heard);
-	keeper_say(run->keeper, WIRE_HEARD, &w);
+	say(run, WIRE_HEARD, &w);
 	buf_done(&w.out);
 }

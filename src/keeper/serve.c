@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -23,58 +26,6 @@
 #include "keeper/state.h"
 #include "net/net.h"
 #include "wire/frame.h"
-
-uint64_t keeper_tag(const struct run *run, enum source source)
-{
-	return ((uint64_t)(run ? run->slot : 0) << 32) | source;
-}
-
-int keeper_watch(struct keeper *k, int fd, uint32_t events, uint64_t data)
-{
-	struct epoll_event event = { .events = events, .data.u64 = data };
-	return epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
-void keeper_watch_group(struct keeper *k, const struct run *run, int fd)
-{
-	keeper_watch(k, fd, run ? EPOLLIN | EPOLLPRI : EPOLLIN, keeper_tag(run, run ? SOURCE_MEMORY : SOURCE_WARM));
-}
-
-int keeper_watch_jail(struct keeper *k, const struct jail *jail, int fd, enum jail_source source)
-{
-	return keeper_watch(k, fd, EPOLLIN, (uint64_t)jail->slot << 32 | (SOURCE_JAIL + source));
-}
-
-/* A stream is watched for what it waits for: its pipe while the sink is free, the sink while it is not. What is not waited
- * for is not watched at all: epoll would tell of a hang-up over and over. A sink that cannot be watched never blocks. */
-int keeper_watch_stream(struct run *run, int which)
-{
-	struct stream *s = &run->streams[which];
-	const struct {
-		int fd;
-		bool wanted;
-		bool *watched;
-		uint32_t events;
-		enum source source;
-	} ends[] = {
-		{ s->from, stream_wants_read(s), &s->from_watched, EPOLLIN, which ? SOURCE_ERR : SOURCE_OUT },
-		{ s->to, stream_wants_write(s), &s->to_watched, EPOLLOUT, which ? SOURCE_SINK_ERR : SOURCE_SINK_OUT },
-	};
-	int result = 0;
-	for (size_t i = 0; i < COUNT_OF(ends); i++) {
-		if (ends[i].fd < 0 || ends[i].wanted == *ends[i].watched)
-			continue;
-		int watched = 0;
-		if (ends[i].wanted)
-			watched = keeper_watch(run->keeper, ends[i].fd, ends[i].events, keeper_tag(run, ends[i].source));
-		else
-			epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, ends[i].fd, NULL);
-		*ends[i].watched = ends[i].wanted;
-		if (watched < 0 && watched != -EPERM)
-			result = watched;
-	}
-	return result;
-}
 
 /* ---- what the host is told ---- */
 static void watch_mail(struct keeper *k)
@@ -117,24 +68,6 @@ bool keeper_has_room_for_news(const struct keeper *k)
 	return k->listener || (ioctl(k->host, SIOCOUTQ, &queued) == 0 && queued < NEWS_ROOM);
 }
 
-void keeper_watch_ears(struct run *run, int fd, bool wanted)
-{
-	if (wanted && run->jail)
-		keeper_watch_jail(run->keeper, run->jail, fd, JAIL_LISTENER);
-	else if (wanted)
-		keeper_watch(run->keeper, fd, EPOLLIN, keeper_tag(run, fd == run->ears.notify ? SOURCE_NOTIFY : SOURCE_LISTENER));
-	else
-		epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, fd, NULL);
-}
-
-void keeper_watch_network(struct run *run, bool wanted)
-{
-	if (wanted)
-		keeper_watch(run->keeper, net_fd(run->net), EPOLLIN, keeper_tag(run, SOURCE_NETWORK));
-	else
-		epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, net_fd(run->net), NULL);
-}
-
 /* ---- the end of a run ---- */
 static void run_free(struct run *run)
 {
@@ -174,6 +107,10 @@ void keeper_say_ended(struct run *run)
 		.err = run->err,
 	};
 	struct keeper *k = run->keeper;
+	struct plan_spare kind;
+	bool again = run->wants_spare && plan_spare_of(&run->plan, &kind);
+	placeholders_remove(run);
+	keeper_say_owed(run);
 	run_tell_counts(run);
 	run_take_upper(run);
 	autoclean(fd_done) int upper = TAKE_FD(run->upper);
@@ -182,6 +119,8 @@ void keeper_say_ended(struct run *run)
 	run_free(run);
 	say_with(k, WIRE_ENDED, &w, upper);
 	buf_done(&w.out);
+	if (again && !k->host_gone)
+		keeper_keep_spare(&k->spare, &kind);
 }
 
 /* ---- what the host says ---- */
@@ -250,6 +189,8 @@ void keeper_hear(struct run *run)
 		} else if (report.kind == REPORT_EXITED) {
 			run->have_status = true;
 			run->wait_status = report.wait_status;
+			run->alone = report.alone;
+			group_release(run);
 			run_event(run, EV_EXITED, KILL_NONE);
 		}
 	}
@@ -263,6 +204,7 @@ static void on_gone(struct run *run)
 	struct rusage usage;
 	if (wait4(run->reaper, &status, WNOHANG, &usage) != run->reaper)
 		return;
+	run->ends = true;
 	keeper_hear(run);
 	epoll_ctl(run->keeper->epoll, EPOLL_CTL_DEL, run->pidfd, NULL);
 	fd_done(&run->pidfd);
@@ -272,8 +214,12 @@ static void on_gone(struct run *run)
 
 void run_gone(struct run *run, const struct rusage *usage)
 {
+	keeper_hurry(run->keeper, false); /* what follows can take long, and there is nothing left to be in time for */
+	asleep_end(&run->keeper->counters, run);
+	counted_finish(&run->keeper->counters, run);
 	run_conclude(run, usage);
 	group_finish(&run->keeper->groups, run);
+	counted_tell(run);
 	if (!run->have_status && run->reason == KILL_NONE)
 		err_set(&run->err, ERR_INTERNAL, 0, "reaper", "the reaper was killed before the command ended");
 	/* The last words are in the pipes already: nobody is left to add any, so they are taken before the drain is timed. */
@@ -297,12 +243,51 @@ void keeper_take_rest(struct run *run)
 	}
 }
 
+/* A reaper that is pid 1 holds the pipes open: when both have ended it is ending, and gone in some 100 µs. To sleep and be woken
+ * takes as long. */
+#define ASK_AGAIN 150
+
+/* The kernel takes the namespaces of the last process apart, and waits for other cores meanwhile. What has no user any more can be
+ * cleaned up beside that. */
+static void clean_early(struct run *run)
+{
+	run->ends = true;
+	keeper_hear(run);
+	if (run->alone)
+		placeholders_remove(run);
+}
+
+static bool ends_now(struct run *run)
+{
+	struct pollfd gone = { .fd = run->pidfd, .events = POLLIN };
+	bool ending = run->own_pids && !run->jail && run->pidfd >= 0 && run_is_silent(run);
+	int ready = 0;
+	if (ending) {
+		keeper_hurry(run->keeper, false); /* who goes first yields to nobody: the reaper on our core would wait for us */
+		clean_early(run);
+	}
+	for (int i = 0; ending && ready == 0 && i < ASK_AGAIN; i++) {
+		ready = poll(&gone, 1, 0);
+		if (ready == 0)
+			sched_yield(); /* it may be on our core */
+	}
+	return ready > 0;
+}
+
 static void on_output(struct run *run, int which)
 {
 	pump(run, which);
 	keeper_watch_stream(run, which);
-	if (run_is_silent(run))
+	if (ends_now(run))
+		on_gone(run);
+	else if (run_is_silent(run))
 		run_event(run, EV_SILENT, KILL_NONE);
+}
+
+static void on_memory(struct run *run)
+{
+	if (run && group_ran_out(run))
+		run_event(run, EV_LIMIT, KILL_MEMORY);
 }
 
 static void on_jail(struct keeper *k, const struct epoll_event *event, enum jail_source source)
@@ -314,6 +299,8 @@ static void on_jail(struct keeper *k, const struct epoll_event *event, enum jail
 		jails_on_gone(&k->jails, jail);
 	else if (source == JAIL_SOCKET)
 		jails_hear(&k->jails, jail);
+	else if (source == JAIL_MEMORY)
+		on_memory(jail->run);
 	else if (jail->run)
 		run_hear(jail->run, event->events & EPOLLIN);
 }
@@ -331,14 +318,14 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 	}
 	if (source == SOURCE_WARM) {
 		groups_on_warm(&k->groups);
+		jails_on_warm(&k->jails);
 		return;
 	}
 	struct run *run = k->runs[event->data.u64 >> 32];
 	if (!run)
 		return;
 	if (source == SOURCE_MEMORY) {
-		if (group_ran_out(run))
-			run_event(run, EV_LIMIT, KILL_MEMORY);
+		on_memory(run);
 		return;
 	}
 	if (source == SOURCE_PIDFD)
@@ -351,16 +338,31 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 		run_hear(run, event->events & EPOLLIN);
 	else if (source == SOURCE_NETWORK)
 		run_step_network(run);
+	else if (source == SOURCE_WAKE)
+		meter_wake(run);
 	else
 		on_output(run, source == SOURCE_ERR || source == SOURCE_SINK_ERR);
 }
 
 /* ---- time ---- */
+#define FEW_RUNS 8
+#define FEW_NEAR_US 20000
+
 int keeper_proc(struct keeper *k)
 {
 	if (k->proc < 0)
 		k->proc = proc_open();
 	return k->proc;
+}
+
+struct groups *keeper_groups(struct keeper *k)
+{
+	return &k->groups;
+}
+
+struct counters *keeper_counters(struct keeper *k)
+{
+	return &k->counters;
 }
 
 static bool is_metered(const struct run *run)
@@ -370,7 +372,8 @@ static bool is_metered(const struct run *run)
 
 int keeper_wait_ms(const struct keeper *k)
 {
-	int64_t next = jails_next_us(&k->jails);
+	int64_t next = jails_next_us(&k->jails), spare = keeper_spare_due_us(&k->spare);
+	next = spare < next ? spare : next;
 	for (size_t i = 0; i < k->top; i++) {
 		const struct run *run = k->runs[i];
 		if (!run)
@@ -388,10 +391,19 @@ int keeper_wait_ms(const struct keeper *k)
 	return wait_us <= 0 ? 0 : wait_us > 3600000000 ? 3600000 : (int)((wait_us + 999) / 1000);
 }
 
+/* What is not worth it for a run that ends at once. */
+static void want_more(struct keeper *k, struct run *run, int64_t now)
+{
+	group_want(&k->groups, run, now);
+	counters_want(&k->counters, run, now);
+}
+
 static void on_time(struct keeper *k)
 {
-	int64_t now = clock_now_us();
+	int64_t now = clock_now_us(), shortest = INT64_MAX;
 	jails_on_time(&k->jails, now);
+	if (keeper_spare_due_us(&k->spare) <= now)
+		keeper_drop_spare(&k->spare);
 	for (size_t i = 0; i < k->top; i++) {
 		struct run *run = k->runs[i];
 		if (run && run->sample_at_us <= now && !run->started)
@@ -405,11 +417,15 @@ static void on_time(struct keeper *k)
 			if (over != KILL_NONE)
 				run_event(run, EV_LIMIT, over);
 			else
-				group_want(&k->groups, run, now);
+				want_more(k, run, now);
 		}
 		if (k->runs[i] && run->deadline_us <= now)
 			run_event(run, EV_TIMER, KILL_NONE);
+		if (k->runs[i] && is_metered(run) && run->meter.every_us < shortest)
+			shortest = run->meter.every_us;
 	}
+	/* Many runs keep us busy without any of them being near a limit: then we go on as everybody does. */
+	keeper_hurry(k, shortest < (k->count <= FEW_RUNS ? FEW_NEAR_US : METER_NEAR_US));
 }
 
 static bool is_reaper(const struct keeper *k, pid_t pid)
@@ -417,7 +433,7 @@ static bool is_reaper(const struct keeper *k, pid_t pid)
 	for (size_t i = 0; i < k->top; i++)
 		if (k->runs[i] && k->runs[i]->reaper == pid)
 			return true;
-	return jails_has(&k->jails, pid) || k->spare.pid == pid || k->groups.warmer == pid;
+	return jails_has(&k->jails, pid) || k->spare.pid == pid || k->groups.warmer == pid || k->counters.warmer == pid;
 }
 
 /* Children that are no reaper of ours were left by a reaper that was killed. As they die their own children become ours. */
@@ -473,7 +489,9 @@ static void finish_all(struct keeper *k)
 	while (k->count > 0)
 		wait_and_serve(k, keeper_wait_ms(k));
 	jails_finish(&k->jails);
+	parking_done(&k->parking);
 	groups_done(&k->groups);
+	counters_done(&k->counters);
 }
 
 static int init(struct keeper *k, int socket)
@@ -516,15 +534,16 @@ _Noreturn void keeper_main(int socket)
 /* ---- inside of its host ---- */
 int keeper_open(keeper_listener listener, void *context, struct keeper **ret)
 {
-	struct keeper *k = calloc(1, sizeof *k);
-	if (!k)
+	/* Large, and mostly for runs that a tool does not have: from the kernel, which gives zeroes only where we look. */
+	struct keeper *k = mmap(NULL, sizeof *k, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (k == MAP_FAILED)
 		return -ENOMEM;
 	k->listener = listener;
 	k->listener_context = context;
 	int result = init(k, -1);
 	if (result < 0) {
 		fd_done(&k->epoll);
-		free(k);
+		munmap(k, sizeof *k);
 		return result;
 	}
 	*ret = k;
@@ -562,6 +581,6 @@ void keeper_close(struct keeper **k)
 	fd_done(&(*k)->epoll);
 	fd_done(&(*k)->proc);
 	fd_done(&(*k)->host);
-	free(*k);
+	munmap(*k, sizeof **k);
 	*k = NULL;
 }

@@ -4,11 +4,13 @@
 #include "keeper/run.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
 #include "base/scope.h"
 #include "kernel/caps.h"
+#include "kernel/loopback.h"
 #include "kernel/mounts.h"
 #include "kernel/raw.h"
 #include "kernel/world.h"
@@ -36,6 +38,9 @@ static struct failure prepare(const struct plan_spare *kind, struct world *ret_w
 	int result = kind->map ? enter_map_self(kind->inner_uid, kind->outer_uid, kind->inner_gid, kind->outer_gid) : 0;
 	if (result < 0)
 		return (struct failure){ OP_MAP_SELF, -result };
+	result = kind->namespaces & CLONE_NEWNET ? loopback_up() : 0;
+	if (result < 0)
+		return (struct failure){ OP_OWN_NETWORK, -result };
 	result = mounts_own();
 	if (result < 0)
 		return (struct failure){ OP_OWN_MOUNTS, -result };
@@ -73,7 +78,7 @@ static void stay_awake(const struct ground *ground, struct pollfd *wait)
 {
 	unsigned here;
 	const struct timespec now = { 0 };
-	if (RAW(getcpu, &here, NULL, NULL) < 0 || here == ground->core)
+	if (ground->kept || RAW(getcpu, &here, NULL, NULL) < 0 || here == ground->core)
 		return;
 	for (int i = 0; i < ASK_AGAIN && RAW(ppoll, wait, 1, &now, NULL, 0) == 0; i++)
 		;
@@ -106,7 +111,6 @@ int spare_main(void *argument)
 	struct ground *ground = argument;
 	struct entry *entry = &ground->entry;
 	const struct plan_spare *kind = &ground->kind;
-	RAW(sched_setaffinity, 0, sizeof ground->anywhere, &ground->anywhere); /* an empty set changes nothing */
 	reaper_become();
 	RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (keep_only(ground->socket, ground->keeper) < 0)
@@ -119,6 +123,7 @@ int spare_main(void *argument)
 	int scratch = failure.errnum || kind->world ? -1 : mounts_scratch_make();
 	if (kind->id_map && !kind->world && !failure.errnum)
 		id_map = make_id_map(kind);
+	int proxy = failure.errnum || !kind->proxy_port ? -1 : loopback_listen((uint16_t)kind->proxy_port);
 	if (wait_for_plan(ground) < 0)
 		return 1; /* the keeper is gone, or does not need us */
 	if (failure.errnum)
@@ -128,6 +133,7 @@ int spare_main(void *argument)
 	entry->keeper = 1;
 	entry->spare = kind;
 	entry->scratch = scratch;
+	entry->proxy = proxy;
 	entry->world = world;
 	if (ground->maps)
 		entry->id_map = id_map;

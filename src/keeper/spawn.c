@@ -45,17 +45,16 @@ static int give_pipe(const struct plan *plan, int fd)
 	return 0;
 }
 
-static int do_keeper_ops(struct run *run, uint64_t *ret_namespaces, struct err *e)
+static int do_keeper_ops(struct run *run, struct jails *jails, struct err *e)
 {
+	TRY(placeholders_make(run, e));
 	for (size_t i = 0; i < run->plan.op_count; i++) {
 		const struct op *op = &run->plan.ops[i];
-		if (op->kind == OP_NAMESPACES)
-			*ret_namespaces = op->u.NAMESPACES.flags;
-		if (op->kind == OP_PLACEHOLDER)
-			TRY(placeholder_make(run, op->u.PLACEHOLDER.path, op->u.PLACEHOLDER.directory != 0, e));
-		if (op->kind == OP_PRIVATE_DIR)
-			TRY(private_dir_make(op->u.PRIVATE_DIR.path, (uint32_t)op->u.PRIVATE_DIR.uid,
-					     (uint32_t)op->u.PRIVATE_DIR.gid, &run->private_dir, e));
+		if (op->kind != OP_PRIVATE_DIR)
+			continue;
+		jails_leave_place(jails, op->u.PRIVATE_DIR.path);
+		TRY(private_dir_make(op->u.PRIVATE_DIR.path, (uint32_t)op->u.PRIVATE_DIR.uid, (uint32_t)op->u.PRIVATE_DIR.gid,
+				     &run->private_dir, e));
 	}
 	return 0;
 }
@@ -138,6 +137,7 @@ static int spawn_alone(struct run *run, struct keeper_spare *spare, const struct
 		static struct entry entry; /* the reaper's is a copy */
 		start_entry(start, &run->plan, s->status[1], inner, &entry);
 		entry.own_pids = run->own_pids;
+		entry.leave = meter_core_to_leave(run->keeper, &run->plan) + 1;
 		bool sends = plan_has(&run->plan, OP_SECCOMP_HEARD) || plan_has(&run->plan, OP_OWN_NETWORK) ||
 			     plan_has(&run->plan, OP_OVERLAY);
 		if (sends && wire_pair(s->notify) == 0)
@@ -150,15 +150,40 @@ static int spawn_alone(struct run *run, struct keeper_spare *spare, const struct
 	return 0;
 }
 
-static int spawn(struct run *run, struct keeper_spare *spare, struct jails *jails, const struct start *start, uint64_t namespaces,
-		 const int *fds, struct err *e)
+static uint64_t namespaces_of(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == OP_NAMESPACES)
+			return plan->ops[i].u.NAMESPACES.flags;
+	return 0;
+}
+
+/* What the keeper makes for a run; one that is in a jail finds it made. */
+static int ready(struct run *run, struct jails *jails, struct err *e)
+{
+	if (run->readied)
+		return 0;
+	TRY(do_keeper_ops(run, jails, e));
+	TRY(run_open_network(run, e));
+	run->readied = true;
+	return 0;
+}
+
+static int spawn(struct run *run, struct keeper_spare *spare, struct jails *jails, const struct start *start, const int *fds,
+		 struct err *e)
 {
 	int inner[3 + KEEPER_MAX_NAMED];
 	autoclean(spawning_done) struct spawning s = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	if (!run->jail && !jails_find(jails, run, start))
+		TRY(ready(run, jails, e));
 	TRY(open_output(run, start, fds, &s, inner, e));
+	TRY(group_prepare(keeper_groups(run->keeper), run, e));
 	run->started_us = clock_now_us();
-	if (!jails_take(jails, run, start, inner))
-		TRY(spawn_alone(run, spare, start, namespaces, &s, inner, e));
+	if (!jails_start(jails, run, start, inner)) {
+		TRY(ready(run, jails, e));
+		TRY(group_prepare(keeper_groups(run->keeper), run, e));
+		TRY(spawn_alone(run, spare, start, namespaces_of(&run->plan), &s, inner, e));
+	}
 	stream_open(&run->streams[0], TAKE_FD(s.out[0]), fds[1]);
 	stream_open(&run->streams[1], TAKE_FD(s.err[0]), fds[2]);
 	return 0;
@@ -167,16 +192,17 @@ static int spawn(struct run *run, struct keeper_spare *spare, struct jails *jail
 int run_spawn(struct run *run, struct keeper_spare *spare, struct jails *jails, const struct start *start, const int *fds,
 	      struct err *e)
 {
-	uint64_t namespaces = 0;
-	TRY(do_keeper_ops(run, &namespaces, e));
-	TRY(run_open_network(run, e));
-	run->own_pids = namespaces & CLONE_NEWPID;
-	int result = spawn(run, spare, jails, start, namespaces, fds, e);
+	run->own_pids = namespaces_of(&run->plan) & CLONE_NEWPID;
+	int result = spawn(run, spare, jails, start, fds, e);
 	bool want = result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -EAGAIN;
-	if (!want || jails_make_room(jails) == 0)
-		return result;
-	*e = (struct err){ 0 };
-	return spawn(run, spare, jails, start, namespaces, fds, e);
+	bool again = want && jails_make_room(jails) + keeper_let_spare_go(spare) > 0;
+	if (again)
+		*e = (struct err){ 0 };
+	if (again)
+		result = spawn(run, spare, jails, start, fds, e);
+	if (result < 0)
+		jails_abandon(jails, run);
+	return result;
 }
 
 /* The kernel lets a user watch so many descriptors and no more. What cannot be watched would go on unseen. */
@@ -191,6 +217,7 @@ void run_abort(struct run *run, int errnum)
 	keeper_end_child(run->reaper, run->pidfd);
 	run->reaper = 0;
 	keeper_kill_strays(run->keeper);
+	group_drop(keeper_groups(run->keeper), run);
 	run->ended_us = clock_now_us();
 	keeper_say_ended(run);
 }

@@ -14,6 +14,7 @@ int start_read(struct wire_frame *frame, struct start *ret, struct err *e)
 	ret->tell_start = wishes & WIRE_TELL_START;
 	ret->want_samples = wishes & WIRE_WANT_SAMPLES;
 	ret->fresh = wishes & WIRE_WANT_FRESH;
+	ret->keep_spare = wishes & WIRE_KEEP_SPARE;
 	ret->named = wire_get_count(&r, 4);
 	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named)
 		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");
@@ -33,7 +34,7 @@ void start_entry(const struct start *start, const struct plan *plan, int status,
 	memset(ret, 0, offsetof(struct entry, stack));
 	ret->plan = plan;
 	ret->status = status;
-	ret->notify = ret->listener = ret->keeper = ret->ruleset = ret->id_map = ret->scratch = ret->failed_op = -1;
+	ret->notify = ret->listener = ret->keeper = ret->ruleset = ret->id_map = ret->scratch = ret->proxy = ret->failed_op = -1;
 	ret->world = (struct world){ -1, -1, -1 };
 	for (size_t i = 0; i < 3 + start->named; i++) {
 		ret->fds[i] = fds[i];

@@ -13,14 +13,19 @@ struct keeper {
 	int epoll;
 	struct run *runs[KEEPER_MAX_RUNS];
 	size_t count;
-	int proc;   /* for the meters; opened when the first one looks */
-	size_t top; /* no run has a slot as high as this */
+	bool first, never_first; /* before all who compute; we may not be */
+	bool may_be_first;       /* that was tried */
+	int own_core;            /* 0: not chosen yet, else its number and 1 */
+	int proc;                /* for the meters; opened when the first one looks */
+	size_t top;              /* no run has a slot as high as this */
 	bool host_gone;
 	struct mail mail;
 	bool mail_watched; /* the host's socket is watched for room */
 	struct keeper_spare spare;
 	struct jails jails;
+	struct parking parking;
 	struct groups groups;
+	struct counters counters;
 };
 
 /* What an epoll entry is about; the run's slot is in the upper half of its data. */
@@ -37,6 +42,7 @@ enum source {
 	SOURCE_MEMORY,
 	SOURCE_WARM,
 	SOURCE_NETWORK,
+	SOURCE_WAKE,
 	SOURCE_JAIL /* and enum jail_source; the slot is the jail's */
 };
 

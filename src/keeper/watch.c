@@ -35,6 +35,7 @@ static void note_started(struct run *run)
 static void kill_now(struct run *run)
 {
 	run_close_network(run);
+	group_release(run);
 	if (!run->own_pids) {
 		group_kill(run);
 		run_kill_tree(run);
@@ -84,7 +85,7 @@ static void drain(struct run *run)
 {
 	run->ended_us = clock_now_us();
 	run_close_network(run);
-	if (!run->own_pids)
+	if (!run->own_pids && !run->all_gone)
 		keeper_kill_strays(run->keeper);
 	enter_state(run, RUN_DRAINING, run->plan.limits.drain_ms * 1000);
 	if (run->all_gone)

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/scope.h"
+#include "kernel/cgroup_files.h"
 #include "kernel/raw.h"
 
 /* Where a part comes from, the better first: version 2 if it has the controller (NULL: every group of version 2 gives it),
@@ -19,14 +20,12 @@
 static const struct part_row {
 	const char *v2, *v1;
 } rows[CGROUP_PARTS] = {
-	[CGROUP_MEMORY] = { "memory", "memory" },
-	[CGROUP_PIDS] = { "pids", "pids" },
-	[CGROUP_CPU] = { NULL, "cpuacct" },
-	[CGROUP_END] = { NULL, "freezer" },
+	[CGROUP_MEMORY] = { "memory", "memory" }, [CGROUP_PIDS] = { "pids", "pids" }, [CGROUP_CPU] = { NULL, "cpuacct" },
+	[CGROUP_SHARE] = { "cpu", "cpu" },        [CGROUP_END] = { NULL, "freezer" },
 };
 
 /* ---- small files ---- */
-static int read_file(int dir, const char *name, char *out, size_t size)
+int cgroup_read_file(int dir, const char *name, char *out, size_t size)
 {
 	autoclean(raw_close) int fd = RAW(openat, dir, name, O_RDONLY | O_CLOEXEC);
 	TRY(fd);
@@ -40,7 +39,7 @@ static int read_file(int dir, const char *name, char *out, size_t size)
 	return (int)used;
 }
 
-static int write_file(int dir, const char *name, const char *text)
+int cgroup_write_file(int dir, const char *name, const char *text)
 {
 	autoclean(raw_close) int fd = RAW(openat, dir, name, O_WRONLY | O_CLOEXEC);
 	TRY(fd);
@@ -48,17 +47,17 @@ static int write_file(int dir, const char *name, const char *text)
 	return wrote < 0 ? wrote : 0;
 }
 
-static int write_number(int dir, const char *name, int64_t number, const char *unlimited)
+int cgroup_write_number(int dir, const char *name, int64_t number, const char *unlimited)
 {
 	char text[24];
 	snprintf(text, sizeof text, "%lld", (long long)number);
-	return write_file(dir, name, number == CGROUP_UNLIMITED ? unlimited : text);
+	return cgroup_write_file(dir, name, number == CGROUP_UNLIMITED ? unlimited : text);
 }
 
-static uint64_t read_number(int dir, const char *name, const char *key)
+uint64_t cgroup_read_number(int dir, const char *name, const char *key)
 {
 	char text[8192];
-	return read_file(dir, name, text, sizeof text) < 0 ? 0 : cgroup_number(text, key);
+	return cgroup_read_file(dir, name, text, sizeof text) < 0 ? 0 : cgroup_number(text, key);
 }
 
 /* ---- places ---- */
@@ -93,7 +92,7 @@ static void look_at_mount(const char *line, const char *groups, struct cgroup_pl
 	    cgroup_join(&mount, place, path, sizeof path)) {
 		autoclean(raw_close) int dir = RAW(openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0)
-			read_file(dir, "cgroup.controllers", controllers, sizeof controllers);
+			cgroup_read_file(dir, "cgroup.controllers", controllers, sizeof controllers);
 		for (int i = 0; dir >= 0 && i < CGROUP_PARTS; i++)
 			if (!rows[i].v2 || cgroup_lists(controllers, rows[i].v2))
 				offer(places, (enum cgroup_part)i, 2, path);
@@ -141,7 +140,7 @@ void cgroup_places_find(struct cgroup_places *ret)
 	char groups[4096];
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		ret->part[i] = (struct cgroup_place){ .dir = -1 };
-	if (read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof groups) < 0)
+	if (cgroup_read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof groups) < 0)
 		return;
 	look_at_mounts(groups, ret);
 	note_shared(ret);
@@ -182,11 +181,11 @@ static void strike(struct cgroup_places *places, int part)
 static int enable(int dir, const char *controller)
 {
 	char text[256] = "";
-	read_file(dir, "cgroup.subtree_control", text, sizeof text);
+	cgroup_read_file(dir, "cgroup.subtree_control", text, sizeof text);
 	if (cgroup_lists(text, controller))
 		return 0;
 	snprintf(text, sizeof text, "+%s", controller);
-	return write_file(dir, "cgroup.subtree_control", text);
+	return cgroup_write_file(dir, "cgroup.subtree_control", text);
 }
 
 static int open_part(const struct cgroup_place *place, int part, const char *name)
@@ -213,13 +212,13 @@ static int make_part(const struct cgroup_place *place, int part, const char *nam
 	return dir;
 }
 
-int cgroup_make(struct cgroup_places *places, const char *name, struct cgroup *ret)
+int cgroup_make(struct cgroup_places *places, const char *name, bool share, struct cgroup *ret)
 {
 	struct cgroup group = CGROUP_NONE;
 	snprintf(group.name, sizeof group.name, "%s", name);
 	for (int i = 0; i < CGROUP_PARTS; i++) {
 		const struct cgroup_place *place = &places->part[i];
-		if (!place->version)
+		if (!place->version || (i == CGROUP_SHARE && !share))
 			continue;
 		group.dir[i] = make_part(place, i, name);
 		if (group.dir[i] < 0) {
@@ -263,9 +262,9 @@ static int remove_dir(int place, const char *name, int dir, int patience_ms)
 			return 0;
 		if (waited >= patience_ms)
 			return removed;
-		if (write_file(dir, "cgroup.kill", "1") < 0) {
+		if (cgroup_write_file(dir, "cgroup.kill", "1") < 0) {
 			kill_members(dir);
-			write_file(dir, "freezer.state", "THAWED");
+			cgroup_write_file(dir, "freezer.state", "THAWED");
 		}
 		nap();
 	}
@@ -293,7 +292,7 @@ void cgroup_try(struct cgroup_versions *ret)
 	*ret = (struct cgroup_versions){ 0 };
 	cgroup_places_find(&places);
 	snprintf(name, sizeof name, CGROUP_PREFIX "probe-%d", getpid());
-	if (!cgroup_places_any(&places) || cgroup_make(&places, name, &group) < 0)
+	if (!cgroup_places_any(&places) || cgroup_make(&places, name, true, &group) < 0)
 		return;
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		ret->part[i] = group.version[i];
@@ -331,13 +330,13 @@ void cgroup_sweep(const struct cgroup_places *places)
 static int limit_memory_v1(int dir, int64_t bytes)
 {
 	/* The limit with swap is never the lower one: which comes first depends on the way. */
-	int limited = write_number(dir, "memory.limit_in_bytes", bytes, "-1");
-	int both = write_number(dir, "memory.memsw.limit_in_bytes", bytes, "-1");
+	int limited = cgroup_write_number(dir, "memory.limit_in_bytes", bytes, "-1");
+	int both = cgroup_write_number(dir, "memory.memsw.limit_in_bytes", bytes, "-1");
 	if (limited < 0)
-		limited = write_number(dir, "memory.limit_in_bytes", bytes, "-1");
+		limited = cgroup_write_number(dir, "memory.limit_in_bytes", bytes, "-1");
 	/* A kernel that keeps no account of swap can still be told not to use any. */
 	if (both == -ENOENT)
-		both = write_number(dir, "memory.swappiness", 0, "0");
+		both = cgroup_write_number(dir, "memory.swappiness", 0, "0");
 	return limited < 0 ? limited : both;
 }
 
@@ -348,16 +347,43 @@ int cgroup_limit_memory(const struct cgroup *group, int64_t bytes)
 		return limit_memory_v1(dir, bytes);
 	if (group->version[CGROUP_MEMORY] != 2)
 		return -ENOENT;
-	int swap = write_number(dir, "memory.swap.max", bytes == CGROUP_UNLIMITED ? bytes : 0, "max");
+	int swap = cgroup_write_number(dir, "memory.swap.max", bytes == CGROUP_UNLIMITED ? bytes : 0, "max");
 	if (swap < 0 && swap != -ENOENT) /* a kernel without swap */
 		return swap;
-	write_number(dir, "memory.oom.group", 1, "1");
-	return write_number(dir, "memory.max", bytes, "max");
+	cgroup_write_number(dir, "memory.oom.group", 1, "1");
+	return cgroup_write_number(dir, "memory.max", bytes, "max");
 }
 
 int cgroup_limit_tasks(const struct cgroup *group, int64_t tasks)
 {
-	return group->version[CGROUP_PIDS] ? write_number(group->dir[CGROUP_PIDS], "pids.max", tasks, "max") : -ENOENT;
+	return group->version[CGROUP_PIDS] ? cgroup_write_number(group->dir[CGROUP_PIDS], "pids.max", tasks, "max") : -ENOENT;
+}
+
+#define PERIOD_US 100000
+#define USUAL_WEIGHT 100 /* version 2; in version 1 it is called 1024 shares */
+
+int cgroup_limit_cores(const struct cgroup *group, int64_t thousandths)
+{
+	int dir = group->dir[CGROUP_SHARE];
+	bool unlimited = thousandths == CGROUP_UNLIMITED;
+	int64_t quota_us = unlimited ? CGROUP_UNLIMITED : thousandths * (PERIOD_US / 1000);
+	if (group->version[CGROUP_SHARE] == 1) {
+		TRY(cgroup_write_number(dir, "cpu.cfs_period_us", PERIOD_US, ""));
+		return cgroup_write_number(dir, "cpu.cfs_quota_us", quota_us, "-1");
+	}
+	if (group->version[CGROUP_SHARE] != 2)
+		return -ENOENT;
+	char text[48];
+	snprintf(text, sizeof text, "%lld %d", (long long)quota_us, PERIOD_US);
+	return cgroup_write_file(dir, "cpu.max", unlimited ? "max" : text);
+}
+
+int cgroup_set_weight(const struct cgroup *group, int64_t weight)
+{
+	int64_t is = weight == CGROUP_UNLIMITED ? USUAL_WEIGHT : weight;
+	if (group->version[CGROUP_SHARE] == 1)
+		return cgroup_write_number(group->dir[CGROUP_SHARE], "cpu.shares", is * 1024 / USUAL_WEIGHT, "");
+	return group->version[CGROUP_SHARE] ? cgroup_write_number(group->dir[CGROUP_SHARE], "cpu.weight", is, "") : -ENOENT;
 }
 
 /* ---- members ---- */
@@ -368,7 +394,7 @@ int cgroup_add(const struct cgroup *group, pid_t pid)
 	snprintf(text, sizeof text, "%d", pid);
 	for (int i = CGROUP_PARTS - 1; i >= 0; i--)
 		if (group->dir[i] >= 0)
-			TRY(write_file(group->dir[i], "cgroup.procs", text));
+			TRY(cgroup_write_file(group->dir[i], "cgroup.procs", text));
 	return 0;
 }
 
@@ -378,7 +404,7 @@ int cgroup_put_back(const struct cgroup_places *places, pid_t pid)
 	snprintf(text, sizeof text, "%d", pid);
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		if (is_first(places, i))
-			TRY(write_file(places->part[i].dir, "cgroup.procs", text));
+			TRY(cgroup_write_file(places->part[i].dir, "cgroup.procs", text));
 	return 0;
 }
 
@@ -393,7 +419,7 @@ int cgroup_any_place(const struct cgroup_places *places)
 /* To where we are already: the kernel takes its time all the same. */
 int cgroup_warm(int place)
 {
-	return write_file(place, "cgroup.procs", "0");
+	return cgroup_write_file(place, "cgroup.procs", "0");
 }
 
 static int any_dir(const struct cgroup *group)
@@ -430,14 +456,14 @@ int cgroup_freeze(const struct cgroup *group, bool frozen)
 {
 	int dir = group->dir[CGROUP_END];
 	if (group->version[CGROUP_END] == 2)
-		return write_file(dir, "cgroup.freeze", frozen ? "1" : "0");
-	return group->version[CGROUP_END] ? write_file(dir, "freezer.state", frozen ? "FROZEN" : "THAWED") : -ENOENT;
+		return cgroup_write_file(dir, "cgroup.freeze", frozen ? "1" : "0");
+	return group->version[CGROUP_END] ? cgroup_write_file(dir, "freezer.state", frozen ? "FROZEN" : "THAWED") : -ENOENT;
 }
 
 /* Where the kernel cannot do it at once: frozen, nobody makes new members while the rest is killed. */
 int cgroup_kill(const struct cgroup *group)
 {
-	if (group->version[CGROUP_END] == 2 && write_file(group->dir[CGROUP_END], "cgroup.kill", "1") == 0)
+	if (group->version[CGROUP_END] == 2 && cgroup_write_file(group->dir[CGROUP_END], "cgroup.kill", "1") == 0)
 		return 0;
 	int dir = any_dir(group);
 	int count = 1;
@@ -451,38 +477,6 @@ int cgroup_kill(const struct cgroup *group)
 	return count > 0 ? -EBUSY : count;
 }
 
-/* ---- what it used ---- */
-static void read_memory(const struct cgroup *group, struct cgroup_usage *ret)
-{
-	bool v1 = group->version[CGROUP_MEMORY] == 1;
-	int dir = group->dir[CGROUP_MEMORY];
-	char stat[8192];
-	if (!group->version[CGROUP_MEMORY] || read_file(dir, "memory.stat", stat, sizeof stat) < 0)
-		return;
-	uint64_t swap = v1 ? cgroup_number(stat, "swap") : read_number(dir, "memory.swap.current", "");
-	ret->memory_bytes = cgroup_number(stat, v1 ? "rss" : "anon") + cgroup_number(stat, "shmem") + swap;
-	ret->oom_kills = v1 ? read_number(dir, "memory.oom_control", "oom_kill") : read_number(dir, "memory.events", "oom_kill");
-	/* The highest that was charged, without what is charged besides now; meaningless once something had to be given back. */
-	uint64_t failed = v1 ? read_number(dir, "memory.failcnt", "") : read_number(dir, "memory.events", "max");
-	uint64_t peak = read_number(dir, v1 ? "memory.max_usage_in_bytes" : "memory.peak", "");
-	uint64_t now = read_number(dir, v1 ? "memory.usage_in_bytes" : "memory.current", "");
-	uint64_t besides = now > ret->memory_bytes ? now - ret->memory_bytes : 0;
-	if (failed == 0 && peak > besides)
-		ret->peak_bytes = peak - besides;
-}
-
-void cgroup_usage(const struct cgroup *group, struct cgroup_usage *ret)
-{
-	*ret = (struct cgroup_usage){ 0 };
-	read_memory(group, ret);
-	if (group->version[CGROUP_CPU] == 2)
-		ret->cpu_us = read_number(group->dir[CGROUP_CPU], "cpu.stat", "usage_usec");
-	else if (group->version[CGROUP_CPU] == 1)
-		ret->cpu_us = read_number(group->dir[CGROUP_CPU], "cpuacct.usage", "") / 1000;
-	if (group->version[CGROUP_PIDS])
-		ret->tasks = read_number(group->dir[CGROUP_PIDS], "pids.current", "");
-}
-
 /* Version 1: an eventfd, and "its number, the number of the file, what about it" written to the group. */
 static int watch_file(int dir, const char *name, const char *about)
 {
@@ -492,7 +486,7 @@ static int watch_file(int dir, const char *name, const char *about)
 	TRY(event);
 	char text[64];
 	snprintf(text, sizeof text, "%d %d %s", event, file, about);
-	TRY(write_file(dir, "cgroup.event_control", text));
+	TRY(cgroup_write_file(dir, "cgroup.event_control", text));
 	return TAKE_FD(event);
 }
 
@@ -504,11 +498,21 @@ int cgroup_watch_memory(const struct cgroup *group)
 	return group->version[CGROUP_MEMORY] == 1 ? watch_file(dir, "memory.oom_control", "") : -ENOENT;
 }
 
+/* A file of version 2 tells again only after it was read from its start. */
+bool cgroup_heard(int memory_fd)
+{
+	uint64_t count = 0;
+	char text[256];
+	if (memory_fd < 0 || RAW(pread64, memory_fd, text, sizeof text, 0) != -ESPIPE)
+		return false;
+	return RAW(read, memory_fd, &count, sizeof count) == (int)sizeof count && count > 0;
+}
+
 int cgroup_watch_usage(const struct cgroup *group, int64_t bytes, int *ret_fd)
 {
 	int dir = group->dir[CGROUP_MEMORY], fd = -1;
 	if (group->version[CGROUP_MEMORY] == 2) {
-		TRY(write_number(dir, "memory.high", bytes, "max"));
+		TRY(cgroup_write_number(dir, "memory.high", bytes, "max"));
 	} else {
 		char text[24];
 		snprintf(text, sizeof text, "%lld", (long long)bytes);

@@ -1,6 +1,7 @@
 /* Control groups, version 1, version 2, and hosts that have both: limits for a run as a whole, held by the kernel.
  *
- * A group has four parts, each in whatever hierarchy gives it: memory, pids, the CPU account, and the end (freeze and kill).
+ * A group has some parts, each in whatever hierarchy gives it: memory, pids, the CPU account, the share of the processors,
+ * and the end (freeze and kill).
  * With version 2 they are one directory; a hybrid host has the limits in version 1 and the rest in version 2. Groups are made
  * below the group that we are in, nowhere else, and are locked (flock) while their owner lives: one that nobody holds belongs
  * to an owner that was killed.
@@ -14,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum cgroup_part { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_END, CGROUP_PARTS };
+enum cgroup_part { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_SHARE, CGROUP_END, CGROUP_PARTS };
 
 #define CGROUP_PREFIX "cordon-"
 #define CGROUP_UNLIMITED INT64_MAX
@@ -40,10 +41,11 @@ struct cgroup {
 	int version[CGROUP_PARTS]; /* 0: it has no such part */
 	int dir[CGROUP_PARTS];
 };
-#define CGROUP_NONE ((struct cgroup){ .dir = { -1, -1, -1, -1 } })
+#define CGROUP_NONE ((struct cgroup){ .dir = { -1, -1, -1, -1, -1 } })
 
-/* Makes and locks a group. Parts that cannot be had after all are struck from `places`; -ENOENT when none is left. */
-int cgroup_make(struct cgroup_places *places, const char *name, struct cgroup *ret);
+/* Makes and locks a group, with a share of the processors only if that is wanted: everybody beside it would be weighed, too. Parts
+ * that cannot be had after all are struck from `places`; -ENOENT when none is left. */
+int cgroup_make(struct cgroup_places *places, const char *name, bool share, struct cgroup *ret);
 /* Which version gives each part here, found by making a group; 0: none does. */
 struct cgroup_versions {
 	int part[CGROUP_PARTS];
@@ -58,6 +60,10 @@ void cgroup_sweep(const struct cgroup_places *places);
 /* Memory with swap, and tasks: processes and threads. */
 int cgroup_limit_memory(const struct cgroup *group, int64_t bytes);
 int cgroup_limit_tasks(const struct cgroup *group, int64_t tasks);
+/* Processors, in thousandths of one; and the share of busy ones, against 100 for others. CGROUP_UNLIMITED: as a new group has it.
+ */
+int cgroup_limit_cores(const struct cgroup *group, int64_t thousandths);
+int cgroup_set_weight(const struct cgroup *group, int64_t weight);
 
 /* Moves a process with all its threads; -ESRCH when it is gone. The first move for a while takes the kernel some
  * milliseconds (it waits for every processor once); cgroup_warm() takes them without moving anybody. */
@@ -79,12 +85,31 @@ struct cgroup_usage {
 	uint64_t oom_kills;
 };
 
-/* What parts are missing stays 0. */
-void cgroup_usage(const struct cgroup *group, struct cgroup_usage *ret);
+/* Where a group stood when somebody began to use it; {0}: it was new. */
+struct cgroup_mark {
+	uint64_t cpu_us, charged_bytes, peak_bytes, failed;
+};
+
+/* Since the mark (NULL: since it was made). What parts are missing stays 0. */
+void cgroup_usage(const struct cgroup *group, const struct cgroup_mark *since, struct cgroup_usage *ret);
+uint64_t cgroup_held_bytes(const struct cgroup *group); /* cgroup_usage.memory_bytes alone */
+
+/* For groups that are used by one after the other: their figures, held open, so that a mark takes some microseconds. */
+struct cgroup_gauges {
+	int memory_version, cpu_version;
+	int cpu, charged, failed, peak; /* -1: it has none */
+};
+#define CGROUP_NO_GAUGES ((struct cgroup_gauges){ .cpu = -1, .charged = -1, .failed = -1, .peak = -1 })
+void cgroup_gauges_open(const struct cgroup *group, struct cgroup_gauges *ret);
+void cgroup_gauges_done(struct cgroup_gauges *gauges);
+void cgroup_gauges_mark(const struct cgroup_gauges *gauges, struct cgroup_mark *ret);
+uint64_t cgroup_gauge_cpu_us(const struct cgroup_gauges *gauges);
+bool cgroup_gauge_ran_out(const struct cgroup_gauges *gauges); /* version 2; version 1 has the descriptor below */
 
 /* A descriptor that tells when the group runs out of memory: EPOLLIN for version 1, EPOLLPRI for version 2, where
- * cgroup_usage() then says whether it did. */
+ * cgroup_usage() then says whether it did, and it tells no more until it was read (cgroup_heard). */
 int cgroup_watch_memory(const struct cgroup *group);
+bool cgroup_heard(int memory_fd); /* reads it: true if it counted something, which only version 1 does */
 /* And one that tells when it uses this much, file cache included: EPOLLIN for version 1. Version 2 slows it down there, and
  * tells by the descriptor above: then *ret_fd is -1. */
 int cgroup_watch_usage(const struct cgroup *group, int64_t bytes, int *ret_fd);

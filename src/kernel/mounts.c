@@ -25,9 +25,24 @@ int mounts_make_private(void)
 	return RAW(mount, NULL, "/", NULL, OLD_MS_REC | OLD_MS_PRIVATE, NULL);
 }
 
+/* Another in each mount namespace: every one has mounts of its own, and the kernel numbers them. Before Linux 5.8 the numbers are
+ * not told, and the namespace is asked for its own, which takes ten times as long. 0: it cannot be told. */
+static uint64_t mount_namespace(void)
+{
+	struct statx root = { 0 };
+	struct stat st;
+	if (RAW(statx, AT_FDCWD, "/", AT_STATX_DONT_SYNC, STATX_MNT_ID, &root) == 0 && root.stx_mask & STATX_MNT_ID)
+		return root.stx_mnt_id;
+	return RAW(newfstatat, AT_FDCWD, "/proc/self/ns/mnt", &st, 0) < 0 ? 0 : st.st_ino;
+}
+
+/* A filter around us may say that it was done and not do it; every mount that follows would then be the host's. */
 int mounts_own(void)
 {
+	uint64_t before = mount_namespace();
 	TRY(RAW(unshare, CLONE_NEWNS));
+	if (before && mount_namespace() == before)
+		return -EPERM;
 	return mounts_make_private();
 }
 
@@ -127,17 +142,22 @@ int mounts_attach(int tree, int at)
 	return RAW(move_mount, tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-static bool is_cover(int dir)
+static bool is_cover(int root, int dir)
 {
 	struct statfs fs;
+	struct stat top, here;
+	/* The layer over an image: what is bound into it has another number. */
+	if (root >= 0 && RAW(newfstatat, root, "", &top, AT_EMPTY_PATH) == 0 &&
+	    RAW(newfstatat, dir, "", &here, AT_EMPTY_PATH) == 0 && top.st_dev == here.st_dev)
+		return true;
 	return RAW(fstatfs, dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
 	       (fs.f_files == COVER_INODES || fs.f_files == WORLD_INODES || fs.f_files == SCRATCH_INODES);
 }
 
 /* Make one name below a cover: a directory on the way, at the end what fits the tree. */
-static int make_name(int dir, const char *name, bool directory)
+static int make_name(int root, int dir, const char *name, bool directory)
 {
-	if (!is_cover(dir))
+	if (!is_cover(root, dir))
 		return -ENOENT;
 	return directory ? RAW(mkdirat, dir, name, 0755) : RAW(mknodat, dir, name, S_IFREG | 0444, 0);
 }
@@ -156,7 +176,9 @@ static int open_or_make(int root, const char *path, bool directory)
 			name[length] = '\0';
 			bool middle = *rest != '\0';
 			next = raw_open_no_links(dir, name, O_PATH);
-			if (next == -ENOENT && (next = make_name(dir, name, middle || directory)) == 0)
+			if (next == -ELOOP && is_cover(root, dir)) /* an image's link: it must not lead us elsewhere */
+				next = RAW(unlinkat, dir, name, 0) == 0 ? -ENOENT : -ELOOP;
+			if (next == -ENOENT && (next = make_name(root, dir, name, middle || directory)) == 0)
 				next = raw_open_no_links(dir, name, O_PATH);
 		}
 		raw_close(&dir);
@@ -176,7 +198,7 @@ int mounts_place_below(int root, int tree, const char *path)
 	struct stat st;
 	const char *relative = root < 0 || !path[1] ? path : path + 1;
 	int at = raw_open_no_links(root, relative, O_PATH);
-	if (at == -ENOENT) {
+	if (at == -ENOENT || at == -ELOOP) {
 		TRY(RAW(newfstatat, tree, "", &st, AT_EMPTY_PATH));
 		at = open_or_make(root, path, S_ISDIR(st.st_mode));
 	}
@@ -196,7 +218,8 @@ int mounts_new(const char *type, const struct mount_option *options, uint64_t at
 		return fs;
 	int result = 0;
 	for (; options->key && result == 0; options++)
-		result = RAW(fsconfig, fs, options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, options->key, options->value, 0);
+		result = RAW(fsconfig, fs, options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, options->key, options->value,
+			     0);
 	if (result == 0)
 		result = RAW(fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 	if (result == 0)
@@ -229,9 +252,9 @@ static const char *const scratch_inner[] = { "home", "tmp" };
 
 int mounts_scratch_make(void)
 {
-	/* Directories take no blocks: as small as can be until it is told how much. */
+	/* Nothing is written to it before it is told how much it shall hold; mostly it is this, and is not to be told again. */
 	static const struct mount_option options[] = {
-		{ "mode", "1777" }, { "size", "4k" }, { "nr_inodes", AS_TEXT(SCRATCH_INODES) }, { 0 }
+		{ "mode", "1777" }, { "size", AS_TEXT(SCRATCH_USUAL) }, { "nr_inodes", AS_TEXT(SCRATCH_INODES) }, { 0 }
 	};
 	int tree = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	for (size_t i = 0; i < COUNT_OF(scratch_inner) && tree >= 0; i++) {
@@ -260,7 +283,7 @@ int mounts_resize(int tree, uint64_t bytes)
 
 int mounts_scratch(int tree, const char *path, uint64_t bytes, uint32_t uid, uint32_t gid)
 {
-	int result = mounts_resize(tree, bytes);
+	int result = bytes == SCRATCH_USUAL ? 0 : mounts_resize(tree, bytes);
 	bool give = (uint32_t)RAW0(geteuid) != uid;
 	for (size_t i = 0; give && i < COUNT_OF(scratch_inner) && result == 0; i++)
 		result = RAW(fchownat, tree, scratch_inner[i], uid, gid, AT_SYMLINK_NOFOLLOW);

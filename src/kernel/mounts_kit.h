@@ -10,6 +10,7 @@
 #define COVER_INODES 1021
 #define WORLD_INODES 8191
 #define SCRATCH_INODES 65536
+#define SCRATCH_USUAL 104857600 /* bytes: what the profiles for small jobs give */
 
 struct mount_option {
 	const char *key, *value; /* no value: a flag */

@@ -85,19 +85,20 @@ static uint32_t walk(const struct sock_filter *insns, size_t count, const struct
 {
 	uint32_t a = 0;
 	for (size_t pc = 0; pc < count; pc++) {
-		const struct sock_filter *in = &insns[pc];
-		if (in->code == (BPF_RET | BPF_K))
-			return in->k;
-		if (in->code == (BPF_LD | BPF_W | BPF_ABS) && in->k % 4 == 0 && in->k < sizeof *data) {
-			memcpy(&a, (const char *)data + in->k, sizeof a);
-			if (in->k >= offsetof(struct seccomp_data, args))
-				*looked |= 1U << (in->k - offsetof(struct seccomp_data, args)) / 8;
-		} else if (in->code == (BPF_ALU | BPF_AND | BPF_K)) {
-			a &= in->k;
-		} else if (in->code == (BPF_JMP | BPF_JA)) {
-			pc += in->k;
-		} else if (BPF_CLASS(in->code) == BPF_JMP && BPF_SRC(in->code) == BPF_K) {
-			pc += jumps(in, a) ? in->jt : in->jf;
+		struct sock_filter in; /* a copy: in a plan, which is bytes, they may lie at any address */
+		memcpy(&in, (const char *)insns + pc * sizeof in, sizeof in);
+		if (in.code == (BPF_RET | BPF_K))
+			return in.k;
+		if (in.code == (BPF_LD | BPF_W | BPF_ABS) && in.k % 4 == 0 && in.k < sizeof *data) {
+			memcpy(&a, (const char *)data + in.k, sizeof a);
+			if (in.k >= offsetof(struct seccomp_data, args))
+				*looked |= 1U << (in.k - offsetof(struct seccomp_data, args)) / 8;
+		} else if (in.code == (BPF_ALU | BPF_AND | BPF_K)) {
+			a &= in.k;
+		} else if (in.code == (BPF_JMP | BPF_JA)) {
+			pc += in.k;
+		} else if (BPF_CLASS(in.code) == BPF_JMP && BPF_SRC(in.code) == BPF_K) {
+			pc += jumps(&in, a) ? in.jt : in.jf;
 		} else {
 			break;
 		}

@@ -69,6 +69,12 @@ static int fill_room(int room, const char *source, int userns)
 	return make_upper(room);
 }
 
+int overlay_make(int room, const char *source, int userns)
+{
+	TRY(fill_room(room, source, userns));
+	return make_overlay(room);
+}
+
 int world_overlay(const struct world *w, const char *path, const char *source, uint64_t bytes, int userns, int *ret_upper)
 {
 	static const struct mount_option options[] = { { "mode", "0700" }, { "size", "64k" }, { "nr_inodes", "65536" }, { 0 } };
@@ -80,9 +86,7 @@ int world_overlay(const struct world *w, const char *path, const char *source, u
 	if (result >= 0)
 		result = mounts_resize(room, bytes);
 	if (result >= 0)
-		result = fill_room(room, source, userns);
-	if (result >= 0)
-		result = overlay = make_overlay(room);
+		result = overlay = overlay_make(room, source, userns);
 	if (result >= 0)
 		result = mounts_place_below(w->root, overlay, path);
 	if (result >= 0)

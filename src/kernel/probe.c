@@ -18,6 +18,7 @@
 #include "base/scope.h"
 #include "base/str.h"
 #include "kernel/caps.h"
+#include "kernel/counter.h"
 #include "kernel/landlock.h"
 #include "kernel/probe_kit.h"
 #include "kernel/raw.h"
@@ -218,6 +219,9 @@ void kernel_probe_all(struct kernel_facts *ret)
 	facts.namespaces = facts.own_proc || works(probe_pid_namespace, &ground);
 	facts.idmapped_mounts = facts.privileged && works(probe_idmapped_mounts, &ground);
 	cgroup_try(&facts.groups);
+	facts.groups_known = true;
+	autoclean(fd_done) int counter = counter_open(0);
+	facts.counter = counter < 0 ? counter : 1;
 	*ret = facts;
 }
 

@@ -18,7 +18,9 @@ struct kernel_facts {
 	bool own_root;        /* and a private root be made and entered */
 	char why_not[256];    /* what stood in the way of namespaces, own_proc or own_root; "": nothing */
 	bool idmapped_mounts; /* mounts that show files as another user's */
+	bool groups_known;
 	struct cgroup_versions groups; /* quick: unknown, hence none; a run tells what it got */
+	int counter;                   /* of time: 1: can be had, negative: errno; quick: 0, a run tells */
 };
 
 /* System calls that answer at once; namespaces, own_proc and idmapped_mounts are assumed: a run that then fails to get them
@@ -39,6 +41,6 @@ struct probe_result {
 	char remedy[192]; /* the one command or setting that would improve it, or "" */
 };
 
-#define PROBE_MOST 32
+#define PROBE_MOST 40
 /* Fills at most PROBE_MOST results; returns how many. */
 size_t kernel_probe_report(struct probe_result ret[PROBE_MOST]);

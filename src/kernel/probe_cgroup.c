@@ -7,9 +7,8 @@
 #include "kernel/probe_kit.h"
 
 static const char *const words[CGROUP_PARTS] = {
-	[CGROUP_MEMORY] = "memory",
-	[CGROUP_PIDS] = "processes",
-	[CGROUP_CPU] = "CPU time",
+	[CGROUP_MEMORY] = "memory",       [CGROUP_PIDS] = "processes",
+	[CGROUP_CPU] = "CPU time",        [CGROUP_SHARE] = "cores and their share",
 	[CGROUP_END] = "freeze and kill",
 };
 
@@ -35,7 +34,7 @@ static bool mounted(const char *type)
 static void report(struct probe_result *r, int version, const char *type, const char *absent)
 {
 	struct cgroup_versions found;
-	char parts[96];
+	char parts[128];
 	cgroup_try(&found);
 	if (list_parts(&found, version, parts, sizeof parts) > 0) {
 		probe_works(r, "groups can be made below this one: %s", parts);

@@ -4,14 +4,19 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/scope.h"
+#include "kernel/counter.h"
 #include "kernel/probe_kit.h"
+#include "kernel/proc.h"
 #include "kernel/raw.h"
 
 void probe_no_new_privs(const struct probe_ground *ground, struct probe_result *r)
@@ -116,6 +121,33 @@ void probe_kvm(const struct probe_ground *ground, struct probe_result *r)
 		return;
 	}
 	probe_works(r, "/dev/kvm can be opened; whether a machine boots was not tried");
+}
+
+/* A child that is gone, and for whom nobody has waited: was its time counted? */
+#define COUNTED_US 3000
+void probe_cpu_counter(const struct probe_ground *ground, struct probe_result *r)
+{
+	(void)ground;
+	autoclean(fd_done) int counter = counter_open(0);
+	if (counter < 0) {
+		probe_absent(r, -counter, "perf_event_open");
+		probe_remedy(r, "sudo sysctl kernel.perf_event_paranoid=2");
+		return;
+	}
+	uint64_t before = 0, after = 0, own_us = 0;
+	signal(SIGCHLD, SIG_IGN);
+	counter_read_us(counter, &before);
+	pid_t child = fork();
+	while (child == 0)
+		if (proc_cpu_us(getpid(), &own_us) < 0 || own_us > COUNTED_US)
+			raw_exit(0);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	counter_read_us(counter, &after);
+	if (after - before < COUNTED_US)
+		probe_broken(r, "a child used %d us, %llu were counted", COUNTED_US, (unsigned long long)(after - before));
+	else
+		probe_works(r, "a counter of the kernel sees children that are gone");
 }
 
 static void find_tool(struct probe_result *r, const char *name)

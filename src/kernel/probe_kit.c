@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/fd.h"
@@ -121,6 +122,14 @@ static bool under_a_filter(void)
 	return probe_read("/proc/self/status", status, sizeof status) && strstr(status, "\nSeccomp:\t2");
 }
 
+/* As in a chroot: mounts cannot be changed then, and the kernel says EINVAL as it does for what it does not know. */
+static bool root_is_no_mount(void)
+{
+	struct statx root;
+	return statx(AT_FDCWD, "/", 0, STATX_TYPE, &root) == 0 && (root.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
+	       !(root.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
 void probe_explain(struct probe_result *r, int errnum)
 {
 	const char *words = NULL, *remedy = NULL;
@@ -131,6 +140,10 @@ void probe_explain(struct probe_result *r, int errnum)
 			continue;
 		words = causes[i].words;
 		remedy = causes[i].remedy;
+	}
+	if (!words && errnum == EINVAL && root_is_no_mount()) {
+		words = "the root directory is no mount point, as in a chroot";
+		remedy = "run cordon outside the chroot, or enter the directory by pivot_root";
 	}
 	if (!words && (errnum == ENOSYS || errnum == EINVAL)) {
 		words = "this kernel does not have it";

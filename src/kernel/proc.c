@@ -12,12 +12,29 @@
 
 #include "base/fd.h"
 #include "base/scope.h"
+#include "base/str.h"
 #include "kernel/raw.h"
 
 int proc_open(void)
 {
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int64_t proc_tasks(void)
+{
+	autoclean(buf_done) struct buf text = BUF_MAX(256);
+	int64_t tasks;
+	autoclean(fd_done) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	TRY(fd_read_all(fd, &text));
+	const char *slash = strchr(buf_text(&text), '/'); /* "0.20 0.18 0.12 1/80 11206": those that run, and all */
+	char number[24] = "";
+	if (slash)
+		snprintf(number, sizeof number, "%.*s", (int)strcspn(slash + 1, " "), slash + 1);
+	int result = str_parse_number(number, 1, INT32_MAX, &tasks);
+	return result < 0 ? result : tasks;
 }
 
 /* One read: the kernel makes these files whole. NUL-terminated; the length or -errno. */
@@ -102,6 +119,7 @@ int proc_memory(int proc, pid_t pid, struct proc_memory *ret)
 	kilobytes(text, "\nRssAnon:", &m.anon); /* a process without memory of its own has no such lines */
 	kilobytes(text, "\nRssShmem:", &m.shared);
 	kilobytes(text, "\nVmSwap:", &m.swapped);
+	kilobytes(text, "\nVmPTE:", &m.tables);
 	*ret = m;
 	return 0;
 }

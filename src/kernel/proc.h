@@ -10,6 +10,9 @@
 
 int proc_open(void); /* a descriptor of /proc */
 
+/* Threads of all processes on this machine, in one read; -errno. */
+int64_t proc_tasks(void);
+
 struct proc_stat {
 	char state; /* 'R', 'S', 'Z', … */
 	pid_t parent;
@@ -26,6 +29,7 @@ int proc_cpu_us(pid_t pid, uint64_t *ret);
 
 struct proc_memory {
 	uint64_t anon, shared, swapped; /* bytes; files that are mapped do not count: the kernel can drop them */
+	uint64_t tables;                /* of pages: the kernel's, for the process */
 };
 
 int proc_memory(int proc, pid_t pid, struct proc_memory *ret);

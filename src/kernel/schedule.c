@@ -1,12 +1,17 @@
 #include "kernel/schedule.h"
 
+#include <errno.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TURN_NS 1000000 /* shorter than others' by default, and long enough for a look of the meter */
+#include "kernel/proc.h"
+
+#define TURN_NS 100000 /* the least there is; a look of the meter takes about as long */
 
 /* The first version of the kernel's structure: old headers have none. */
 struct attributes {
@@ -26,4 +31,59 @@ void schedule_short_turns(void)
 	now.flags |= SCHED_FLAG_RESET_ON_FORK;
 	now.runtime = TURN_NS;
 	syscall(SYS_sched_setattr, 0, &now, 0);
+}
+
+int schedule_first(bool first)
+{
+	const struct sched_param least = { .sched_priority = first ? 1 : 0 };
+	if (sched_setscheduler(0, (first ? SCHED_FIFO : SCHED_OTHER) | SCHED_RESET_ON_FORK, &least) < 0)
+		return -errno;
+	if (!first)
+		schedule_short_turns(); /* they went with the policy */
+	return 0;
+}
+
+int schedule_cores(void)
+{
+	cpu_set_t all;
+	return sched_getaffinity(0, sizeof all, &all) < 0 ? 4 : CPU_COUNT(&all);
+}
+
+int schedule_own_core(void)
+{
+	return schedule_cores() > 1 ? sched_getcpu() : -1;
+}
+
+/* Everywhere we may be, and the same without one of them. */
+static bool sets_without(int core, cpu_set_t *all, cpu_set_t *others)
+{
+	if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof *all, all) < 0)
+		return false;
+	*others = *all;
+	CPU_CLR((size_t)core, others);
+	return CPU_COUNT(others) > 0;
+}
+
+struct moved {
+	const cpu_set_t *from, *to;
+};
+
+static void move_thread(void *data, int dir, pid_t thread)
+{
+	(void)dir;
+	const struct moved *m = data;
+	cpu_set_t now;
+	if (sched_getaffinity(thread, sizeof now, &now) == 0 && CPU_EQUAL(&now, m->from))
+		sched_setaffinity(thread, sizeof now, m->to);
+}
+
+void schedule_keep_off(int proc, pid_t pid, int core, bool off)
+{
+	cpu_set_t all, others;
+	char path[32];
+	if (!sets_without(core, &all, &others))
+		return;
+	struct moved moved = { off ? &all : &others, off ? &others : &all };
+	snprintf(path, sizeof path, "%d/task", pid);
+	proc_each_number(proc, path, move_thread, &moved);
 }

@@ -5,6 +5,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -14,6 +16,7 @@
 #error "which architecture the filter is for is not written down here yet"
 #endif
 
+#define SECCOMP_ROWS 64     /* at most */
 #define X32_BIT 0x40000000u /* calls of the x32 ABI share the architecture's number */
 
 struct program {
@@ -77,17 +80,47 @@ static void add_row(struct program *p, const struct seccomp_allow *row)
 	add(p, RETURN, SECCOMP_RET_ALLOW, 0, 0);
 }
 
+/* Rows from `rows` on, sorted: a search tree. Loading a filter costs as much as following it once for every call there is. */
+static void add_tree(struct program *p, const struct seccomp_allow *const *rows, size_t count)
+{
+	if (count <= 2) {
+		for (size_t i = 0; i < count; i++)
+			add_row(p, rows[i]);
+		add(p, RETURN, p->refuse, 0, 0);
+		return;
+	}
+	size_t half = count / 2, at = p->count;
+	add(p, AT_LEAST, (uint32_t)rows[half]->number, 0, 0);
+	add_tree(p, rows, half);
+	size_t skipped = p->count - at - 1;
+	if (skipped > UINT8_MAX)
+		p->full = true;
+	else if (!p->full)
+		p->out[at].jt = (uint8_t)skipped;
+	add_tree(p, rows + half, count - half);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct seccomp_allow *const *x = a, *const *y = b;
+	return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
+}
+
 int seccomp_allow_list(const struct seccomp_allow *rows, size_t count, int errnum, struct sock_filter *out, size_t room)
 {
+	const struct seccomp_allow *sorted[SECCOMP_ROWS];
 	struct program p = { .out = out, .room = room, .refuse = SECCOMP_RET_ERRNO | ((uint32_t)errnum & SECCOMP_RET_DATA) };
+	if (count > SECCOMP_ROWS)
+		return -E2BIG;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &rows[i];
+	qsort(sorted, count, sizeof sorted[0], by_number);
 	add(&p, LOAD, offsetof(struct seccomp_data, arch), 0, 0);
 	add(&p, EQUAL, NATIVE_ARCH, 1, 0);
 	add(&p, RETURN, p.refuse, 0, 0);
 	add(&p, LOAD, offsetof(struct seccomp_data, nr), 0, 0);
 	add(&p, AT_LEAST, X32_BIT, 0, 1);
 	add(&p, RETURN, p.refuse, 0, 0);
-	for (size_t i = 0; i < count; i++)
-		add_row(&p, &rows[i]);
-	add(&p, RETURN, p.refuse, 0, 0);
+	add_tree(&p, sorted, count);
 	return p.full ? -E2BIG : (int)p.count;
 }

@@ -9,7 +9,7 @@
 
 /* A quiet tree is read again now and then all the same: a member that moved to another parent while the tree was read could
  * have been missed. */
-#define MOST_LOOKS_UNREAD 20
+#define MOST_LOOKS_UNREAD 8
 /* The kernel tells waited-for time in ticks, user and system apart, each rounded down. */
 #define TICKS_SLACK_US 20000
 /* Zombies among them do not count, and are not known before. */
@@ -86,8 +86,9 @@ static bool read_member(struct tree *t, int proc, struct tree_member *m)
 	m->rss_bytes = stat.rss_bytes;
 	if (t->with_fds && !zombie && m->pid != t->root)
 		m->descriptors = proc_descriptors(proc, m->pid);
-	if (t->with_io)
-		m->io_known = proc_io(proc, m->pid, &m->io) == 0 || m->io_known;
+	int io = t->with_io ? proc_io(proc, m->pid, &m->io) : 0;
+	m->io_known |= t->with_io && io == 0;
+	m->closed = io == -EACCES && m->pid != t->root;
 	return true;
 }
 
@@ -195,7 +196,9 @@ static void sum_up(struct tree *t)
 		sum.processes++;
 		sum.descriptors = m->descriptors > sum.descriptors ? m->descriptors : sum.descriptors;
 		sum.threads += m->threads;
+		sum.closed += m->closed;
 		sum.memory.anon += m->memory.anon;
+		sum.memory.tables += m->memory.tables;
 		sum.memory.shared += m->memory.shared;
 		sum.memory.swapped += m->memory.swapped;
 	}
@@ -212,6 +215,20 @@ static bool is_quiet(const struct tree *t)
 		if (proc_cpu_us(t->members[i].pid, &own_us) < 0 || own_us != t->members[i].own_us)
 			return false;
 	return t->count > 0;
+}
+
+bool tree_is_still(const struct tree *t)
+{
+	uint64_t own_us;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->members[i].pid != t->root && (proc_cpu_us(t->members[i].pid, &own_us) < 0 || own_us != t->members[i].own_us))
+			return false;
+	return t->count > 1 && t->usage.quiet;
+}
+
+void tree_read_again(struct tree *t)
+{
+	t->looks_since_read = MOST_LOOKS_UNREAD;
 }
 
 int tree_look(struct tree *t, int proc, struct tree_usage *ret)

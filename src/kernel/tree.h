@@ -29,6 +29,7 @@ struct tree_member {
 	struct proc_memory memory;
 	struct proc_io io;
 	bool io_known;
+	bool closed; /* it may not be looked into, as of with_io */
 	uint32_t descriptors;
 };
 
@@ -40,6 +41,7 @@ struct tree_usage {
 	struct proc_memory memory;
 	struct proc_io io;
 	uint32_t descriptors; /* most that one of them has */
+	uint32_t closed;      /* members that may not be looked into */
 	bool quiet;           /* nothing has happened since the last look */
 };
 
@@ -62,6 +64,12 @@ void tree_done(struct tree *t);
 
 /* -ESRCH when the root is gone. */
 int tree_look(struct tree *t, int proc, struct tree_usage *ret);
+
+/* The next look reads it, however quiet it is. */
+void tree_read_again(struct tree *t);
+
+/* Nobody but perhaps the root has used the processor since the last look, which found the same: nothing can have changed. */
+bool tree_is_still(const struct tree *t);
 
 /* The members' memory with shared pages divided among those who map them. Dear. Who may not be looked into counts in full. */
 struct proc_memory tree_shared_memory(const struct tree *t, int proc);

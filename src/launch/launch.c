@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/helper.h"
 #include "base/scope.h"
 #include "base/str.h"
 #include "wire/frame.h"
@@ -61,42 +61,16 @@ int launcher_open(const struct launcher_options *options, struct launcher **ret,
 	return 0;
 }
 
-/* posix_spawn, so that a large host is not copied; the keeper finds its socket as descriptor 3 and no environment. */
-static int spawn_keeper(const char *path, int socket, int *ret_pid)
-{
-	char *argv[] = { (char *)(uintptr_t) "cordon-keeper", NULL }, *env[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t all, none;
-	sigfillset(&all);
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&actions, socket, 3);
-	posix_spawn_file_actions_adddup2(&actions, 0, 1);
-	posix_spawn_file_actions_adddup2(&actions, 0, 2);
-	pid_t pid;
-	int errnum = posix_spawn(&pid, path, &actions, &attributes, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	if (errnum)
-		return -errnum;
-	*ret_pid = pid;
-	return 0;
-}
-
 static int start_program(struct launcher *l, int socket, struct err *e)
 {
 	/* adddup2 of a descriptor onto itself keeps CLOEXEC; out of the way with it. */
 	autoclean(fd_done) int moved = fcntl(socket, F_DUPFD_CLOEXEC, 10);
 	if (moved < 0)
 		return err_set(e, ERR_IO, errno, "keeper", "cannot copy a descriptor");
-	int pid = -1;
-	int spawned = spawn_keeper(l->options.keeper_path, moved, &pid);
+	char *nothing[] = { NULL };
+	pid_t pid = -1;
+	struct helper keeper = { l->options.keeper_path, "cordon-keeper", nothing, .socket = moved, .output = -1 };
+	int spawned = helper_spawn(&keeper, &pid);
 	if (spawned < 0) {
 		err_set(e, ERR_IO, -spawned, "keeper", "cannot execute the keeper %s", l->options.keeper_path);
 		return err_hint(e, spawned, "install cordon, or name the keeper with CORDON_KEEPER");
@@ -204,7 +178,8 @@ static int send_start(struct launcher *l, const struct launch *run, const struct
 {
 	struct wire_writer w = { BUF_MAX(WIRE_MAX_PAYLOAD) };
 	wire_put_u64(&w, run->number);
-	wire_put_u32(&w, fds->wishes);
+	/* A keeper inside of a tool ends with its run: there is nobody to keep a jail for, or to look for one. */
+	wire_put_u32(&w, fds->wishes | (l->inside ? (uint32_t)WIRE_WANT_FRESH : 0));
 	wire_put_u32(&w, (uint32_t)fds->named_count);
 	for (size_t i = 0; i < fds->named_count; i++)
 		wire_put_u32(&w, (uint32_t)fds->named_numbers[i]);
@@ -268,12 +243,13 @@ int launch_start(struct launcher *l, const struct plan *plan, const struct launc
 	int result = open_captures(run, fds);
 	if (result == 0)
 		result = send_start(l, run, plan, fds);
-	if (result == -EPIPE && !l->inside)
+	for (int again = 0; again < 3 && result == -EPIPE && !l->inside; again++) /* the new one may be killed, too */
 		result = start_over(l, run, plan, fds, e);
 	if (result < 0) {
 		l->runs = run->next;
 		launch_free(run);
-		return err_set(e, ERR_IO, -result, "keeper", "cannot hand the plan to the keeper");
+		err_set(e, ERR_IO, -result, "keeper", "cannot hand the plan to the keeper");
+		return err_hint(e, result, "is something killing cordon-keeper? `cordon doctor` tries a run");
 	}
 	*ret = run;
 	return 0;

@@ -48,15 +48,13 @@ void answer_refusal(struct conn *c, enum net_verdict verdict)
 {
 	const struct net_verdict_row *row = net_verdict_row(verdict);
 	bool tunnel = c->state == CONN_RELAYING && c->speech != NET_SPEECH_HTTP;
+	bool asked = c->state != CONN_RELAYING; /* and has not been answered */
+	bool http = asked ? c->speech == NET_SPEECH_CONNECT || c->speech == NET_SPEECH_HTTP : tunnel && c->gate == GATE_HTTP;
 	if (tunnel && c->gate == GATE_TLS && !c->tls.past_hello)
 		refuse_tls(c);
-	else if (tunnel && c->gate == GATE_HTTP)
+	else if (http)
 		refuse_http(c, row, verdict);
-	else if (tunnel || c->state == CONN_RELAYING)
-		return;
-	else if (c->speech == NET_SPEECH_CONNECT || c->speech == NET_SPEECH_HTTP)
-		refuse_http(c, row, verdict);
-	else if (c->speech == NET_SPEECH_SOCKS5)
+	else if (asked && c->speech == NET_SPEECH_SOCKS5)
 		refuse_socks(c, row);
 }
 

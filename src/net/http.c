@@ -12,6 +12,7 @@ struct span {
 };
 
 #define MOST_FIELDS 100
+#define OUR_FIELDS 2   /* Host and Connection: what is sent on can be read again */
 #define MOST_METHOD 64 /* longer than any; what has no space by then is no request */
 
 struct field {
@@ -251,6 +252,7 @@ static bool write_forward(const struct head *h, const struct net_target *t, stru
 	if (t->port != 80)
 		buf_add_format(out, ":%u", t->port);
 	buf_add_text(out, "\r\n");
+	size_t sent = OUR_FIELDS;
 	for (size_t i = 0; i < h->count; i++) {
 		const struct field *f = &h->fields[i];
 		bool nominated = is_nominated(h, f->name);
@@ -258,6 +260,8 @@ static bool write_forward(const struct head *h, const struct net_target *t, stru
 			return false;
 		if (nominated || is_for_us(f->name))
 			continue;
+		if (++sent > MOST_FIELDS)
+			return false;
 		buf_add_format(out, "%.*s: ", (int)f->name.size, f->name.at);
 		buf_add(out, f->value.at, f->value.size);
 		buf_add_text(out, "\r\n");

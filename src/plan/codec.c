@@ -6,9 +6,10 @@
 
 #include "base/scope.h"
 
-#define VERSION 1u
+#define VERSION 2u
+#define LIMIT_NUMBERS 10
 
-static void limit_numbers(struct plan_limits *l, int64_t *ret[8])
+static void limit_numbers(struct plan_limits *l, int64_t *ret[LIMIT_NUMBERS])
 {
 	ret[0] = &l->wall_ms;
 	ret[1] = &l->grace_ms;
@@ -18,6 +19,8 @@ static void limit_numbers(struct plan_limits *l, int64_t *ret[8])
 	ret[5] = &l->cpu_ms;
 	ret[6] = &l->processes;
 	ret[7] = &l->disk_bytes;
+	ret[8] = &l->cores;
+	ret[9] = &l->weight;
 }
 
 static void put_list(struct wire_writer *w, const char *const *list, size_t count)
@@ -45,7 +48,7 @@ void plan_encode(const struct plan *p, struct wire_writer *w)
 	put_list(w, p->argv, p->argc);
 	put_list(w, p->env, p->envc);
 	struct plan_limits limits = p->limits;
-	int64_t *numbers[8];
+	int64_t *numbers[LIMIT_NUMBERS];
 	limit_numbers(&limits, numbers);
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		wire_put_i64(w, *numbers[i]);
@@ -107,7 +110,7 @@ static int get_plan(struct wire_reader *r, struct plan *p)
 	TRY(get_list(r, &p->argv, &p->argc));
 	TRY(get_list(r, &p->env, &p->envc));
 	p->shape.data = r->p;
-	int64_t *numbers[8];
+	int64_t *numbers[LIMIT_NUMBERS];
 	limit_numbers(&p->limits, numbers);
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
 		*numbers[i] = wire_get_i64(r);

@@ -80,8 +80,14 @@ enum plan_trace {
 	PLAN_TRACE_COUNT
 };
 
-/* The time that is set on placeholders: how they are known again, by whoever plans and whoever removes. */
+/* How placeholders are known again: by the time that is set on them; and by their mode, which they have from their first moment on,
+ * since the time comes a moment later. */
 #define PLAN_PLACEHOLDER_TIME 86399 /* the last second of the first day */
+#define PLAN_PLACEHOLDER_MODE 01000 /* of a name that nobody may write */
+/* What a placeholder is. An empty .git/commondir would stop git; one that says "." means what none means. */
+enum plan_holder { PLAN_HOLDER_FILE, PLAN_HOLDER_DIRECTORY, PLAN_HOLDER_DOT, PLAN_HOLDERS };
+#define PLAN_HOLDER_DOT_NAME "commondir"
+#define PLAN_HOLDER_DOT_TEXT ".\n"
 
 /* What the keeper supervises. PLAN_UNLIMITED means: not at all. */
 #define PLAN_UNLIMITED INT64_MAX
@@ -94,6 +100,9 @@ struct plan_limits {
 	int64_t cpu_ms;
 	int64_t processes;
 	int64_t disk_bytes; /* added below METER_DIR and where HOME and TMPDIR are */
+	/* Only a control group holds these: a run that is to have them and gets none is not started. */
+	int64_t cores;  /* in thousandths of one */
+	int64_t weight; /* against 100 of others */
 };
 
 /* How many tasks (processes and threads, the reaper among them) a run of so many processes may have. Programs such as node
@@ -107,6 +116,11 @@ int64_t plan_task_limit(int64_t processes);
 #define PLAN_NET_CONNECTIONS 128
 #define PLAN_NET_IDLE_MS 300000
 #define PLAN_MOST_PUBLISHED 16
+
+/* What the proxy lets through; 0: as much as usual, and for the rate no limit. */
+struct plan_traffic {
+	int64_t connections, idle_ms, bytes_per_second;
+};
 
 /* A port of the run, and where on the host's 127.0.0.1 it shall be; 0: anywhere. */
 struct plan_port {

@@ -15,6 +15,8 @@ bool plan_spare_of(const struct plan *p, struct plan_spare *ret)
 			s.proc = 1;
 		if (op->kind == OP_WORLD)
 			s.world = op->u.WORLD.parts;
+		if (op->kind == OP_OWN_NETWORK)
+			s.proxy_port = op->u.OWN_NETWORK.proxy_port;
 		if (op->kind == OP_ID_MAP) {
 			s.id_map = 1;
 			s.map_uid = op->u.ID_MAP.uid;
@@ -64,7 +66,7 @@ bool plan_spare_does(const struct plan_spare *s, enum op_kind kind)
 void plan_spare_put(struct wire_writer *w, const struct plan_spare *s)
 {
 	const uint64_t numbers[] = { s->namespaces, s->map,   s->inner_uid, s->outer_uid, s->inner_gid, s->outer_gid,
-				     s->proc,       s->world, s->id_map,    s->map_uid,   s->map_gid };
+				     s->proc,       s->world, s->id_map,    s->map_uid,   s->map_gid,   s->proxy_port };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		wire_put_u64(w, numbers[i]);
 }
@@ -73,7 +75,7 @@ void plan_spare_get(struct wire_reader *r, struct plan_spare *ret)
 {
 	uint64_t *const numbers[] = { &ret->namespaces, &ret->map,       &ret->inner_uid, &ret->outer_uid,
 				      &ret->inner_gid,  &ret->outer_gid, &ret->proc,      &ret->world,
-				      &ret->id_map,     &ret->map_uid,   &ret->map_gid };
+				      &ret->id_map,     &ret->map_uid,   &ret->map_gid,   &ret->proxy_port };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		*numbers[i] = wire_get_u64(r);
 }

@@ -17,6 +17,7 @@ struct plan_spare {
 	/* A guess: a plan that wants it finds it, every other plan does without. */
 	uint64_t id_map; /* ID_MAP, with the two ids */
 	uint64_t map_uid, map_gid;
+	uint64_t proxy_port; /* of OWN_NETWORK: somebody listens there; 0: nobody */
 };
 
 /* False when a plan has no such part. */

@@ -38,8 +38,13 @@ static int check_limits(const struct policy *p, struct err *e)
 		int64_t value = p->limits[i];
 		if (!policy_has(p, FIELD_LIMITS + i) || value == POLICY_UNLIMITED || (value >= row->least && value <= row->most))
 			continue;
-		err_set(e, ERR_USAGE, ERANGE, "policy", "resourceLimits.%s: %" PRId64, row->json, value);
-		return err_hint(e, -ERANGE, "it must be from %" PRId64 " to %" PRId64 ", or unlimited", row->least, row->most);
+		char is[32], least[32], most[32];
+		const struct field_row *field = &policy_fields[FIELD_LIMITS + i];
+		err_set(e, ERR_USAGE, ERANGE, "policy", "resourceLimits.%s: %s", row->json,
+			field_scalar_text(field, value, is, sizeof is));
+		return err_hint(e, -ERANGE, "it must be from %s to %s, or unlimited",
+				field_scalar_text(field, row->least, least, sizeof least),
+				field_scalar_text(field, row->most, most, sizeof most));
 	}
 	return 0;
 }

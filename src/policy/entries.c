@@ -60,9 +60,10 @@ static const char *environment_problem(enum policy_field field, const char *entr
 
 static const char *name_problem(enum policy_field field, const char *entry, const char **ret_hint)
 {
-	(void)field;
 	*ret_hint = "a name has letters, digits and _, and does not begin with a digit";
-	return env_key_valid(entry, strlen(entry)) ? NULL : "is no name of an environment variable";
+	if (env_key_valid(entry, strlen(entry)))
+		return NULL;
+	return field == FIELD_UNBLOCKED_IMPORTS ? "is no name of a module" : "is no name of an environment variable";
 }
 
 static const char *command_problem(enum policy_field field, const char *entry, const char **ret_hint)

@@ -21,7 +21,7 @@ const struct field_row policy_fields[FIELD_COUNT] = {
 	[FIELD_LIMITS + LIMIT_##name] = { "resourceLimits",                                                                        \
 					  json,                                                                                    \
 					  "resourceLimits." json,                                                                  \
-					  K_LIMIT,                                                                                 \
+					  (unit) == U_CORES ? K_CORES : K_LIMIT,                                                   \
 					  MERGE_DOWN,                                                                              \
 					  REPLACES,                                                                                \
 					  offsetof(struct policy, limits) + LIMIT_##name * sizeof(int64_t),                        \
@@ -107,12 +107,56 @@ const char *field_scalar_text(const struct field_row *row, int64_t value, char *
 		return policy_level_name((enum policy_level)value);
 	if (row->kind == K_BOOL)
 		return value ? "true" : "false";
-	if (row->kind == K_LIMIT && value == POLICY_UNLIMITED)
+	if (field_is_limit(row) && value == POLICY_UNLIMITED)
 		return "unlimited";
 	if (row->kind == K_ID && value == POLICY_ID_UNSET)
 		return "any";
-	snprintf(space, size, "%" PRId64, value);
+	char cores[POLICY_CORES_TEXT];
+	if (row->kind == K_CORES)
+		snprintf(space, size, "%s", policy_cores_text(value, cores));
+	else
+		snprintf(space, size, "%" PRId64, value);
 	return space;
+}
+
+bool field_may_be_open(enum policy_field field)
+{
+	return field == FIELD_CWD || field == FIELD_ALLOWED_COMMANDS || field == FIELD_HOSTS || field == FIELD_UNBLOCKED_IMPORTS ||
+	       field == FIELD_LIMITS + LIMIT_CORES || field == FIELD_LIMITS + LIMIT_CPU_WEIGHT;
+}
+
+/* ---- cores ---- */
+
+const char *policy_cores_text(int64_t thousandths, char space[POLICY_CORES_TEXT])
+{
+	size_t length =
+		(size_t)snprintf(space, POLICY_CORES_TEXT, "%" PRId64 ".%03d", thousandths / 1000, (int)(thousandths % 1000));
+	while (space[length - 1] == '0')
+		space[--length] = '\0';
+	if (space[length - 1] == '.')
+		space[--length] = '\0';
+	return space;
+}
+
+int policy_cores_parse(const char *text, int64_t *ret)
+{
+	int64_t whole = 0, part = 0;
+	const char *p = text;
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *p - '0', &whole))
+			return -ERANGE;
+	if (p == text)
+		return -EINVAL;
+	if (*p == '.') {
+		const char *digits = ++p;
+		for (int64_t worth = 100; *p >= '0' && *p <= '9'; p++, worth /= 10)
+			part += (*p - '0') * worth;
+		if (p == digits || p - digits > 3)
+			return -EINVAL;
+	}
+	if (*p)
+		return -EINVAL;
+	return __builtin_mul_overflow(whole, 1000, &whole) || __builtin_add_overflow(whole, part, ret) ? -ERANGE : 0;
 }
 
 void policy_done(struct policy *p)

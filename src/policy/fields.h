@@ -9,6 +9,7 @@ enum field_kind {
 	K_LEVEL, /* enum policy_level */
 	K_BOOL,  /* bool */
 	K_ID,    /* int64_t, POLICY_ID_UNSET is null */
+	K_CORES, /* int64_t, thousandths, POLICY_UNLIMITED is null */
 	K_LIMIT, /* int64_t, POLICY_UNLIMITED is null */
 	K_HOSTS, /* from here on struct strv … */
 	K_PATHS,
@@ -66,6 +67,13 @@ static inline bool field_is_scalar(const struct field_row *row)
 	return row->kind <= K_LIMIT;
 }
 
+static inline bool field_is_limit(const struct field_row *row)
+{
+	return row->kind == K_LIMIT || row->kind == K_CORES;
+}
+
+/* A policy that leaves it open is whole all the same. */
+bool field_may_be_open(enum policy_field field);
 struct strv *field_list(const struct field_row *row, const struct policy *p);
 int64_t field_scalar(const struct field_row *row, const struct policy *p);
 void field_set_scalar(const struct field_row *row, struct policy *p, int64_t value);

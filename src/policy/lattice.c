@@ -290,6 +290,7 @@ static void judge_scalar(struct judge *j, enum policy_field field)
 	static const char *const relation[] = { [K_LEVEL] = "is weaker than",
 						[K_BOOL] = "where it has to be",
 						[K_ID] = "may do more than",
+						[K_CORES] = "is more than",
 						[K_LIMIT] = "is more than" };
 	char space_a[24], space_b[24];
 	exceed(j, field, "%s %s %s", field_scalar_text(row, va, space_a, sizeof space_a), relation[row->kind],

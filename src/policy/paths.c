@@ -242,6 +242,7 @@ int policy_resolve_lists(struct policy *p, const char *base, struct real_place *
 	strv_sort_unique(&p->pass_environment);
 	strv_sort_unique(&p->allowed_commands);
 	strv_sort_unique(&p->blocked_commands);
+	strv_sort_unique(&p->unblocked_imports);
 	seccomp_canonical(&p->seccomp);
 	return canonical_hosts(&p->allowed_hosts, e);
 }

@@ -33,7 +33,7 @@ enum policy_limit {
 	LIMIT_COUNT
 };
 
-enum policy_unit { U_SECONDS, U_MIB, U_MS, U_COUNT, U_BYTES };
+enum policy_unit { U_SECONDS, U_MIB, U_MS, U_COUNT, U_BYTES, U_CORES };
 
 struct policy_limit_row {
 	const char *json;
@@ -44,6 +44,11 @@ struct policy_limit_row {
 };
 
 extern const struct policy_limit_row policy_limit_rows[LIMIT_COUNT];
+
+/* "0.5": thousandths as they are written, and read; -EINVAL, -ERANGE. */
+#define POLICY_CORES_TEXT 24
+const char *policy_cores_text(int64_t thousandths, char space[POLICY_CORES_TEXT]);
+int policy_cores_parse(const char *text, int64_t *ret);
 
 #define POLICY_UNLIMITED INT64_MAX
 #define POLICY_ID_UNSET (-1) /* userId, groupId: whoever fits best (the caller, or the working directory's owner) */
@@ -61,6 +66,7 @@ enum policy_field {
 	FIELD_PASS_ENVIRONMENT,
 	FIELD_ALLOWED_COMMANDS,
 	FIELD_BLOCKED_COMMANDS,
+	FIELD_UNBLOCKED_IMPORTS,
 	FIELD_DROP_CAPABILITIES,
 	FIELD_NON_ROOT,
 	FIELD_UID,
@@ -88,6 +94,7 @@ struct policy {
 	struct strv pass_environment; /* names taken from the caller's environment */
 	struct strv allowed_commands; /* when FIELD_ALLOWED_COMMANDS is set: only these */
 	struct strv blocked_commands;
+	struct strv unblocked_imports; /* of Python programs; not set is the same as empty */
 	int64_t limits[LIMIT_COUNT];
 	bool drop_capabilities;
 	bool run_as_non_root;
@@ -173,6 +180,11 @@ struct policy_sources {
  * file states everything (policy_require_whole), none lies beneath. What the project's file asks beyond the rest is
  * dropped and told in *notes. The result is resolved and checked. */
 int policy_resolve(const struct policy_sources *from, struct policy *ret, struct strv *notes, struct err *e);
+
+/* The same for those `fields` (POLICY_BIT) alone, for runs that have no use for the others: no path is looked at. `beneath` takes
+ * the place of the built-in profile, and sets all of them. */
+int policy_resolve_fields(const struct policy_sources *from, uint64_t fields, const struct policy *beneath, struct policy *ret,
+			  struct strv *notes, struct err *e);
 
 /* Contradictions within one policy: hosts without network, a working directory that is denied, … */
 int policy_check(const struct policy *p, struct err *e);

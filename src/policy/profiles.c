@@ -30,8 +30,11 @@ struct profile {
 static const struct profile profiles[] = {
 #define PROFILE(name, level, network, read, write, denied, id, read_only_root, seccomp, cpu, memory, disk, timeout, processes,     \
 		descriptors, output, summary)                                                                                      \
-	{ name,   level, network,        read,    write,                                                                           \
-	  denied, id,    read_only_root, seccomp, { cpu, memory, disk, timeout, processes, descriptors, output },                  \
+	{ name,    level,                                                                                                          \
+	  network, read,                                                                                                           \
+	  write,   denied,                                                                                                         \
+	  id,      read_only_root,                                                                                                 \
+	  seccomp, { cpu, memory, disk, timeout, processes, descriptors, output, POLICY_UNLIMITED, POLICY_UNLIMITED },             \
 	  summary },
 #include "policy/profiles.def"
 #undef PROFILE
@@ -79,8 +82,11 @@ static int add_all(struct strv *to, const char *const *paths)
 	return 0;
 }
 
-/* Every field but two: which commands (all of them) and the working directory (the caller's) are left open. */
-#define PROFILE_SETS ((POLICY_BIT(FIELD_COUNT) - 1) & ~POLICY_BIT(FIELD_ALLOWED_COMMANDS) & ~POLICY_BIT(FIELD_CWD))
+/* Every field but these: which commands (all of them), the working directory (the caller's), and processors (all of them). */
+#define PROFILE_LEAVES                                                                                                             \
+	(POLICY_BIT(FIELD_ALLOWED_COMMANDS) | POLICY_BIT(FIELD_CWD) | POLICY_SET_LIMIT(LIMIT_CORES) |                              \
+	 POLICY_SET_LIMIT(LIMIT_CPU_WEIGHT))
+#define PROFILE_SETS ((POLICY_BIT(FIELD_COUNT) - 1) & ~PROFILE_LEAVES)
 
 int policy_profile(const char *name, struct policy *ret, struct err *e)
 {

@@ -56,6 +56,16 @@ static bool read_limit(const struct json_at *at, enum policy_field field, struct
 	return true;
 }
 
+static bool read_cores(const struct json_at *at, enum policy_field field, struct policy *p)
+{
+	const struct field_row *row = &policy_fields[field];
+	int64_t value = POLICY_UNLIMITED;
+	if (!json_is_null(at) && !json_fixed(at, row->least, row->most, &value))
+		return false;
+	field_set_scalar(row, p, value);
+	return true;
+}
+
 static bool entry_fits(const struct json_at *at, enum policy_field field, const char *entry)
 {
 	const char *hint, *problem = field_entry_problem(field, entry, &hint);
@@ -158,17 +168,9 @@ static bool read_directory(const struct json_at *at, enum policy_field field, st
 }
 
 static bool (*const readers[])(const struct json_at *, enum policy_field, struct policy *) = {
-	[K_LEVEL] = read_level,
-	[K_BOOL] = read_bool,
-	[K_ID] = read_id,
-	[K_LIMIT] = read_limit,
-	[K_HOSTS] = read_hosts,
-	[K_PATHS] = read_list,
-	[K_ENVIRONMENT] = read_environment,
-	[K_NAMES] = read_list,
-	[K_COMMANDS] = read_list,
-	[K_SECCOMP] = read_seccomp,
-	[K_DIRECTORY] = read_directory,
+	[K_LEVEL] = read_level, [K_BOOL] = read_bool,     [K_ID] = read_id,           [K_CORES] = read_cores,
+	[K_LIMIT] = read_limit, [K_HOSTS] = read_hosts,   [K_PATHS] = read_list,      [K_ENVIRONMENT] = read_environment,
+	[K_NAMES] = read_list,  [K_COMMANDS] = read_list, [K_SECCOMP] = read_seccomp, [K_DIRECTORY] = read_directory,
 };
 
 /* The fields of one section ("" is the top), once its keys are known to be right. */

@@ -182,6 +182,24 @@ static int check_project_filters(const struct policy *layer, const char *directo
 	return 0;
 }
 
+/* Where the command starts and who it runs as are the caller's to say: no id is narrower than another, and a run of root's could
+ * be given the group that reads /etc/shadow. */
+static int drop_callers_own(struct policy *layer, const struct policy *p, const char *path, struct strv *notes)
+{
+	static const enum policy_field ids[] = { FIELD_UID, FIELD_GID };
+	layer->set &= ~POLICY_BIT(FIELD_CWD);
+	for (size_t i = 0; i < COUNT_OF(ids); i++) {
+		const struct field_row *row = &policy_fields[ids[i]];
+		if (!policy_has(layer, ids[i]))
+			continue;
+		layer->set &= ~POLICY_BIT(ids[i]);
+		autoclean(free_done) char *what = str_format("%s: who it runs as is the caller's to say", row->name);
+		if (!what || (field_scalar(row, layer) != field_scalar(row, p) && note(notes, path, what) < 0))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Narrow *p by one project's file; what it asks beyond is told and dropped. */
 static int meet_project(struct policy *p, const char *directory, struct real_place *place, struct strv *notes, struct err *e)
 {
@@ -194,10 +212,8 @@ static int meet_project(struct policy *p, const char *directory, struct real_pla
 		return found;
 	TRY(policy_resolve_lists(&layer, directory, place, e));
 	TRY(check_project_filters(&layer, directory, path, e));
-	layer.set &= ~POLICY_BIT(FIELD_CWD); /* where the command starts is the caller's to say */
-
 	autoclean(strv_done) struct strv excess = { 0 };
-	if (lattice_within(&layer, p, WITHIN_STATED, &excess) < 0)
+	if (drop_callers_own(&layer, p, path, notes) < 0 || lattice_within(&layer, p, WITHIN_STATED, &excess) < 0)
 		return err_nomem(e);
 	for (size_t i = 0; i < excess.n; i++)
 		if (note(notes, path, excess.v[i]) < 0)
@@ -264,6 +280,16 @@ static int hold_under(struct policy *p, const struct policy *stated, const struc
 	return 0;
 }
 
+/* What a policy without a profile beneath it may have left open. */
+static void close_limits(struct policy *p)
+{
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		if (!policy_has(p, FIELD_LIMITS + i) && field_may_be_open(FIELD_LIMITS + i)) {
+			p->limits[i] = POLICY_UNLIMITED;
+			p->set |= POLICY_SET_LIMIT(i);
+		}
+}
+
 int policy_resolve(const struct policy_sources *from, struct policy *ret, struct strv *notes, struct err *e)
 {
 	autoclean(policy_done) struct policy p = { 0 };
@@ -296,9 +322,36 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	}
 	if (from->project_start)
 		TRY(meet_projects(&p, from->project_start, &place, notes, e));
+	close_limits(&p);
 	TRY(policy_check(&p, e));
 	if (!placed)
 		TRY(policy_check_start(&p, e));
+	*ret = p;
+	p = (struct policy){ 0 };
+	return 0;
+}
+
+int policy_resolve_fields(const struct policy_sources *from, uint64_t fields, const struct policy *beneath, struct policy *ret,
+			  struct strv *notes, struct err *e)
+{
+	autoclean(policy_done) struct policy p = { 0 };
+	autoclean(policy_done) struct policy stated = { 0 };
+	autoclean(policy_done) struct policy ceiling = { 0 };
+	autoclean(real_place_done) struct real_place place = { 0 };
+	autoclean(path_memo_done) struct path_memo own = { 0 };
+	bool whole;
+	TRY(gather_stated(from, &stated, &whole, e));
+	TRY(read_ceiling(from->admin_file, &ceiling, e));
+	stated.set &= fields;
+	ceiling.set &= fields;
+	TRY(policy_overlay(&p, beneath, e));
+	TRY(policy_overlay(&p, &stated, e));
+	TRY(hold_under(&p, &stated, &ceiling, from->admin_file, e));
+	if (from->project_start) {
+		TRY(real_place_of(from->place, from->seen ? from->seen : &own, &place, e));
+		TRY(meet_projects(&p, from->project_start, &place, notes, e));
+		p.set &= fields;
+	}
 	*ret = p;
 	p = (struct policy){ 0 };
 	return 0;

@@ -2,13 +2,18 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/path_set.h"
 #include "base/scope.h"
 #include "base/str.h"
+
+#define LINKS_MOST 8 /* that lead to links */
 
 static const struct secret_row rows[] = {
 #define SECRET(kind, place, pattern, why) { SECRET_##kind, SECRET_##place, pattern, why },
@@ -101,37 +106,113 @@ static bool row_holds(const struct secret_row *row, const char *path, const char
 
 /* ---- paths ---- */
 
-static int add_resolved(const char *pattern, const char *below, struct strv *ret)
+/* What is not there is no link, and nothing can be below it. */
+static bool lacks(const struct listing *listing, const char *below, const char *pattern)
+{
+	char path[PATH_MAX];
+	if (!listing->entries || strlen(below) + strlen(pattern) + 2 > sizeof path)
+		return false;
+	snprintf(path, sizeof path, "%s/%s", below[1] ? below : "", pattern);
+	return listing_lacks(listing, path);
+}
+
+static int add_resolved(const char *pattern, const char *below, const struct listing *listing, struct strv *ret)
 {
 	char *path = NULL;
+	if (lacks(listing, below, pattern))
+		return strv_add_format(ret, "%s/%s", below[1] ? below : "", pattern);
 	int result = path_resolve_below(pattern, below, NULL, &path, NULL);
 	if (result == -ENOMEM)
 		return result;
 	return result < 0 ? 0 : strv_add_take(ret, path); /* a loop of links leads nowhere */
 }
 
-static int add_matching(const char *pattern, const char *below, struct strv *ret)
+static int add_listed(const char *pattern, const char *below, const struct listing *listing, struct strv *ret)
 {
+	size_t at = 0;
+	for (const char *name; (name = listing_next(listing, &at));)
+		if (name_matches(pattern, strlen(pattern), name, strlen(name)))
+			TRY(add_resolved(name, below, listing, ret));
+	return 0;
+}
+
+static int add_matching(const char *pattern, const char *below, const struct listing *listing, struct strv *ret)
+{
+	if (listing->entries)
+		return add_listed(pattern, below, listing, ret);
 	DIR *dir = opendir(below);
 	if (!dir)
 		return 0;
 	int result = 0;
 	for (struct dirent *entry; result == 0 && (entry = readdir(dir));)
 		if (name_matches(pattern, strlen(pattern), entry->d_name, strlen(entry->d_name)))
-			result = add_resolved(entry->d_name, below, ret);
+			result = add_resolved(entry->d_name, below, listing, ret);
 	closedir(dir);
 	return result;
 }
 
-int secret_paths(enum secret_kind kind, enum secret_place place, const char *below, struct strv *ret)
+int secret_paths(enum secret_kind kind, enum secret_place place, const char *below, const struct listing *listing, struct strv *ret)
 {
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (rows[i].kind != kind || rows[i].place != place)
 			continue;
 		/* Only last names have a star; unit tests look. */
-		TRY(strchr(rows[i].pattern, '*') ? add_matching(rows[i].pattern, below, ret)
-						 : add_resolved(rows[i].pattern, below, ret));
+		TRY(strchr(rows[i].pattern, '*') ? add_matching(rows[i].pattern, below, listing, ret)
+						 : add_resolved(rows[i].pattern, below, listing, ret));
 	}
+	return 0;
+}
+
+/* ---- links ---- */
+
+/* Where the link `path` leads, one step; NULL: it is none. */
+static char *follow(const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlink(path, target, sizeof target - 1);
+	if (length <= 0)
+		return NULL;
+	target[length] = '\0';
+	size_t above = target[0] == '/' ? 0 : (size_t)(path_base(path) - path);
+	autoclean(free_done) char *joined = str_format("%.*s%s", (int)above, path, target);
+	if (!joined)
+		return NULL;
+	const char *name = path_base(joined);
+	bool plain = name[0] && !str_equal(name, ".") && !str_equal(name, "..");
+	autoclean(free_done) char *directory = str_format("%.*s", plain ? (int)(name - joined) : INT_MAX, joined);
+	autoclean(free_done) char *resolved = NULL;
+	if (!directory || path_resolve_below(directory, "/", NULL, &resolved, NULL) < 0)
+		return NULL;
+	return plain ? str_format("%s%s%s", resolved, resolved[1] ? "/" : "", name) : TAKE(resolved);
+}
+
+static int add_links(const char *pattern, const char *below, struct strv *ret)
+{
+	autoclean(free_done) char *at = strdup(below);
+	for (const char *name = pattern; at && *name;) {
+		size_t length = strcspn(name, "/");
+		char *next = str_format("%s%s%.*s", at, at[1] ? "/" : "", (int)length, name);
+		free(at);
+		at = next;
+		for (int steps = 0; at && steps < LINKS_MOST; steps++) {
+			char *target = follow(at);
+			if (!target)
+				break;
+			int added = strv_has(ret, at) ? 0 : strv_add(ret, at);
+			free(at);
+			at = target;
+			TRY(added);
+		}
+		name += length + (name[length] == '/');
+	}
+	return at ? 0 : -ENOMEM;
+}
+
+int secret_links(enum secret_place place, const char *below, const struct listing *listing, struct strv *ret)
+{
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].place == place && !strchr(rows[i].pattern, '*') && !lacks(listing, below, rows[i].pattern))
+			TRY(add_links(rows[i].pattern, below, ret));
 	return 0;
 }
 
@@ -139,13 +220,14 @@ int secret_paths(enum secret_kind kind, enum secret_place place, const char *bel
 
 int secrets_gather(const char *home, struct secrets *ret)
 {
+	static const struct listing none = { 0 };
 	autoclean(secrets_done) struct secrets s = { 0 };
 	if (home && home[0] == '/' && path_resolve_below(home, "/", NULL, &s.home, NULL) == -ENOMEM)
 		return -ENOMEM;
 	for (enum secret_kind kind = SECRET_HIDDEN; kind <= SECRET_READ_ONLY; kind++) {
 		if (s.home)
-			TRY(secret_paths(kind, SECRET_HOME, s.home, &s.paths[kind]));
-		TRY(secret_paths(kind, SECRET_SYSTEM, "/", &s.paths[kind]));
+			TRY(secret_paths(kind, SECRET_HOME, s.home, &none, &s.paths[kind]));
+		TRY(secret_paths(kind, SECRET_SYSTEM, "/", &none, &s.paths[kind]));
 	}
 	*ret = s;
 	s = (struct secrets){ 0 };

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/listing.h"
 #include "base/vec.h"
 
 enum secret_kind { SECRET_HIDDEN, SECRET_READ_ONLY };
@@ -22,8 +23,13 @@ size_t secret_count(void);
 const struct secret_row *secret_row(size_t index);
 
 /* The rows of one kind and place as absolute paths, symlinks resolved, whether they are there or not: "<below>/.ssh". With a *
- * only those that are there. `below` is resolved: a home directory, "/", or a project; nothing is looked for deeper in it. */
-int secret_paths(enum secret_kind kind, enum secret_place place, const char *below, struct strv *ret); /* -ENOMEM */
+ * only those that are there. `below` is resolved: a home directory, "/", or a project; nothing is looked for deeper in it.
+ * `listing` is its, and may know nothing. -ENOMEM. */
+int secret_paths(enum secret_kind kind, enum secret_place place, const char *below, const struct listing *listing,
+		 struct strv *ret);
+
+/* The links on the way to them, below `below`: who can replace one of those can have another file obeyed. */
+int secret_links(enum secret_place place, const char *below, const struct listing *listing, struct strv *ret); /* -ENOMEM */
 
 /* A question's ground: where the rows of HOME and SYSTEM lead on this host. */
 struct secrets {

@@ -9,9 +9,9 @@
 #include "base/str.h"
 
 static const char *const kind_words[] = {
-	[K_LEVEL] = "a text",    [K_BOOL] = "a switch",  [K_ID] = "a number",        [K_LIMIT] = "a number",
-	[K_HOSTS] = "a list",    [K_PATHS] = "a list",   [K_ENVIRONMENT] = "a list", [K_NAMES] = "a list",
-	[K_COMMANDS] = "a list", [K_SECCOMP] = "a list", [K_DIRECTORY] = "a text",
+	[K_LEVEL] = "a text",   [K_BOOL] = "a switch",   [K_ID] = "a number",    [K_CORES] = "a number",
+	[K_LIMIT] = "a number", [K_HOSTS] = "a list",    [K_PATHS] = "a list",   [K_ENVIRONMENT] = "a list",
+	[K_NAMES] = "a list",   [K_COMMANDS] = "a list", [K_SECCOMP] = "a list", [K_DIRECTORY] = "a text",
 };
 
 /* "resourceLimits.maxMemoryMB", or its last part alone: those are unique, too. */
@@ -43,13 +43,35 @@ int policy_set_number(struct policy *p, const char *key, int64_t value, struct e
 	enum policy_field field;
 	TRY(find(key, &field, e));
 	const struct field_row *row = &policy_fields[field];
-	if (row->kind != K_ID && row->kind != K_LIMIT)
+	if (row->kind != K_ID && !field_is_limit(row))
 		return wrong_kind(field, e);
+	/* Whole ones; parts are a text. */
+	if (row->kind == K_CORES && value != POLICY_UNLIMITED && __builtin_mul_overflow(value, 1000, &value))
+		value = INT64_MAX - 1;
 	bool open = value == (row->kind == K_ID ? POLICY_ID_UNSET : POLICY_UNLIMITED);
 	int64_t least = field == FIELD_UID ? 0 : row->least; /* whether root is allowed is looked at in the end */
 	if (!open && (value < least || value > row->most)) {
-		err_set(e, ERR_USAGE, ERANGE, "policy", "%s: %" PRId64, row->name, value);
-		return err_hint(e, -ERANGE, "from %" PRId64 " to %" PRId64, least, row->most);
+		char is[32], low[32], high[32];
+		err_set(e, ERR_USAGE, ERANGE, "policy", "%s: %s", row->name, field_scalar_text(row, value, is, sizeof is));
+		return err_hint(e, -ERANGE, "from %s to %s", field_scalar_text(row, least, low, sizeof low),
+				field_scalar_text(row, row->most, high, sizeof high));
+	}
+	field_set_scalar(row, p, value);
+	p->set |= POLICY_BIT(field);
+	return 0;
+}
+
+static int set_cores(struct policy *p, enum policy_field field, const char *text, struct err *e)
+{
+	const struct field_row *row = &policy_fields[field];
+	int64_t value = 0;
+	int result = policy_cores_parse(text, &value);
+	if (result < 0 || value < row->least || value > row->most) {
+		char low[32], high[32];
+		err_set(e, ERR_USAGE, result == -EINVAL ? EINVAL : ERANGE, "policy", "%s: \"%.64s\"", row->name, text);
+		return err_hint(e, result == -EINVAL ? -EINVAL : -ERANGE, "from %s to %s, such as \"0.5\"; at most three decimals",
+				field_scalar_text(row, row->least, low, sizeof low),
+				field_scalar_text(row, row->most, high, sizeof high));
 	}
 	field_set_scalar(row, p, value);
 	p->set |= POLICY_BIT(field);
@@ -71,6 +93,8 @@ int policy_set_text(struct policy *p, const char *key, const char *text, struct 
 {
 	enum policy_field field;
 	TRY(find(key, &field, e));
+	if (policy_fields[field].kind == K_CORES)
+		return set_cores(p, field, text, e);
 	if (policy_fields[field].kind == K_LEVEL) {
 		TRY(policy_level_parse(text, &p->level, e));
 	} else if (policy_fields[field].kind == K_DIRECTORY) {
@@ -129,8 +153,8 @@ int policy_add(struct policy *p, const char *key, const char *entry, struct err 
 int policy_require_whole(const struct policy *p, struct err *e)
 {
 	for (int i = 0; i < FIELD_COUNT; i++) {
-		/* These are open when they are not stated: where it starts is the run's to say, and every command is allowed. */
-		if (policy_has(p, i) || i == FIELD_CWD || i == FIELD_ALLOWED_COMMANDS || i == FIELD_HOSTS)
+		/* Open when they are not stated: where it starts is the run's to say, every command is allowed, … */
+		if (policy_has(p, i) || field_may_be_open((enum policy_field)i))
 			continue;
 		err_set(e, ERR_CONFIG, 0, "policy", "%s is not stated, and no profile lies beneath", policy_fields[i].name);
 		return err_hint(e, -EINVAL, "state it, or name a profile to lay the policy over");

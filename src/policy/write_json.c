@@ -8,6 +8,13 @@
 
 /* ---- values ---- */
 
+static void write_cores(struct json_writer *w, const char *key, int64_t value)
+{
+	char space[POLICY_CORES_TEXT];
+	const char *text = policy_cores_text(value, space);
+	json_put_json(w, key, text, strlen(text));
+}
+
 static void write_scalar(struct json_writer *w, const struct field_row *row, const struct policy *p)
 {
 	int64_t value = field_scalar(row, p);
@@ -17,6 +24,8 @@ static void write_scalar(struct json_writer *w, const struct field_row *row, con
 		json_put_bool(w, row->key, value);
 	else if (value == (row->kind == K_ID ? POLICY_ID_UNSET : POLICY_UNLIMITED))
 		json_put_null(w, row->key);
+	else if (row->kind == K_CORES)
+		write_cores(w, row->key, value);
 	else
 		json_put_int(w, row->key, value);
 }
@@ -114,6 +123,17 @@ static void schema_number(struct json_writer *w, int64_t least, int64_t most)
 	json_put_int(w, "maximum", most);
 }
 
+static void schema_cores(struct json_writer *w, int64_t least, int64_t most)
+{
+	json_open(w, "type", '[');
+	json_put_string(w, NULL, "number");
+	json_put_string(w, NULL, "null");
+	json_close(w, ']');
+	json_put_fixed(w, "minimum", least);
+	json_put_fixed(w, "maximum", most);
+	json_put_fixed(w, "multipleOf", 1);
+}
+
 static void schema_level(struct json_writer *w)
 {
 	json_open(w, "enum", '[');
@@ -165,6 +185,9 @@ static void schema_field(struct json_writer *w, enum policy_field field)
 		break;
 	case K_ID:
 		schema_number(w, field == FIELD_UID ? 0 : row->least, row->most);
+		break;
+	case K_CORES:
+		schema_cores(w, row->least, row->most);
 		break;
 	case K_LIMIT:
 		schema_number(w, row->least, row->most);

@@ -53,6 +53,11 @@ bool analyse_attribute(const char *name)
 	return false;
 }
 
+bool analyse_knows(int opcode)
+{
+	return opcodes[opcode].role != NO_ROLE;
+}
+
 /* ---- one instruction ---- */
 
 struct walk {

@@ -14,7 +14,7 @@
 #include "base/names.h"
 #include "base/scope.h"
 
-#define GRACE_US 15000             /* at its time limit a child may hand over what it has printed; then it is killed */
+#define GRACE_US 30000 /* at its time limit a child may hand over what it has printed, and tell where it is; then it is killed */
 #define FLOOD ((uint64_t)16 << 20) /* bytes beyond the output limit that are read and dropped; then it is killed */
 #define ANSWER_MAX (PYTHON_VALUE_MAX + 4 * PYTHON_TEXT_MAX + PYTHON_TAIL_MAX + 256)
 
@@ -158,10 +158,12 @@ static void take_answer(struct attend *a, struct wire_reader *frame)
 	said = python_result_empty();
 	/* Only what a child can know of itself: the rest is for those who watch it. */
 	static const bool may_say[PYTHON_END_COUNT] = {
-		[PYTHON_DONE] = true, [PYTHON_RAISED] = true, [PYTHON_BLOCKED] = true, [PYTHON_MEMORY] = true, [PYTHON_LOST] = true
+		[PYTHON_DONE] = true, [PYTHON_RAISED] = true, [PYTHON_BLOCKED] = true, [PYTHON_MEMORY] = true
 	};
 	a->result.signal = 0;
-	if (result < 0 || !may_say[a->result.end])
+	bool late = a->asked_us && a->result.end == PYTHON_TIMEOUT,               /* it was asked where it is */
+		failed = a->waits && !a->started && a->result.end == PYTHON_LOST; /* its start; a zygote tells that by itself */
+	if (result < 0 || !(may_say[a->result.end] || late || failed))
 		a->result.end = PYTHON_CRASH;
 	else
 		keep_output(a, buf_text(&tail), tail.size);
@@ -171,10 +173,20 @@ static void take_answer(struct attend *a, struct wire_reader *frame)
 	answer(a, cpu);
 }
 
+/* One that starts for a single program says so with an empty frame before it looks at it: then its start has not failed. */
+static int next_frame(struct attend *a, struct wire_reader *ret)
+{
+	int got = frame_read(&a->reader, a->socket, ANSWER_MAX, ret);
+	if (got != 1 || !a->waits || a->started || ret->p != ret->end)
+		return got;
+	a->started = true;
+	return frame_read(&a->reader, a->socket, ANSWER_MAX, ret);
+}
+
 static void read_answer(struct attend *a)
 {
 	struct wire_reader frame;
-	int got = a->socket < 0 || a->answered ? 0 : frame_read(&a->reader, a->socket, ANSWER_MAX, &frame);
+	int got = a->socket < 0 || a->answered ? 0 : next_frame(a, &frame);
 	if (got == 1)
 		take_answer(a, &frame);
 	if (got == -EAGAIN)

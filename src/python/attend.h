@@ -23,7 +23,8 @@ struct attend {
 	int64_t started_us, asked_us; /* asked_us: when SIGTERM was sent; 0: not yet */
 	uint64_t dropped;             /* bytes of output beyond the limit */
 	bool answered, gone;
-	bool waits; /* for the end of one that has answered, up to a point: its CPU time is known then */
+	bool waits;   /* for the end of one that has answered, up to a point: its CPU time is known then */
+	bool started; /* that one has begun with its program */
 	struct python_result result;
 };
 

@@ -34,6 +34,17 @@ static int refuse_import(PyObject *args)
 	return -1;
 }
 
+/* What the standard library runs for a program is held to the rules of programs. */
+static int judge(PyObject *args)
+{
+	PyObject *code = PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL;
+	struct finding finding = { .line = 0 };
+	int judged = code && PyCode_Check(code) ? analyse_code(&code, 1, &finding) : 0;
+	if (judged > 0)
+		PyErr_SetString(inside.blocked, finding.message);
+	return judged == 0 ? 0 : -1;
+}
+
 static int hear(const char *event, PyObject *args, void *data)
 {
 	(void)data;
@@ -43,7 +54,7 @@ static int hear(const char *event, PyObject *args, void *data)
 		return refuse_import(args);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (strcmp(rows[i].event, event) == 0 && (rows[i].who == ANYBODY || !by_program()))
-			return 0;
+			return strcmp(event, "exec") == 0 ? judge(args) : 0;
 	bool code = strcmp(event, "compile") == 0 || strcmp(event, "exec") == 0;
 	PyErr_Format(inside.blocked, code ? "Blocked: eval/exec/compile not allowed" : "Blocked: %s not allowed", event);
 	return -1;

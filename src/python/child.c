@@ -42,6 +42,46 @@ static void settle(struct python_result *r)
 		texts[i]->bad = false;
 }
 
+/* What it had used when the program came. */
+static struct {
+	int64_t kb, faults;
+} before;
+
+static volatile sig_atomic_t finishing; /* a handler must not begin a second answer */
+
+static _Noreturn void finish(struct python_result *result)
+{
+	struct rusage usage;
+	finishing = 1;
+	settle(result);
+	int64_t grown = peak_kb(&usage) - before.kb;
+	result->peak_bytes = grown > 0 ? (uint64_t)grown << 10 : 0;
+	result->faults = (uint64_t)(usage.ru_minflt - before.faults);
+	answer(result);
+	_exit(0);
+}
+
+int child_tell_timeout(void *unused)
+{
+	(void)unused;
+	struct python_result result = python_result_empty();
+	result.end = PYTHON_TIMEOUT;
+	explain_now(&result);
+	finish(&result);
+}
+
+/* From a handler, in the middle of whatever the interpreter does: it may hang or crash on what it finds half done. But it has a few
+ * milliseconds to live, and what it says is believed only as far as it is whole. */
+void child_tell_timeout_anyway(void)
+{
+	if (finishing)
+		return;
+	finishing = 1;
+	if (!PyGILState_Check())
+		PyGILState_Ensure(); /* it sleeps */
+	child_tell_timeout(NULL);
+}
+
 void child_main(bool warm)
 {
 	void *reserve = malloc(RESERVE);
@@ -53,16 +93,15 @@ void child_main(bool warm)
 	if (warm)
 		program_warm_up();
 	if (frame_read(&reader, SOCKET, PYTHON_PROGRAM_MAX, &frame) != 1 || python_get_program(&frame, &program) < 0)
-		_exit(0); /* nobody needs us */
+		_exit(0);                                                     /* nobody needs us */
+	if (inside.setup.once && write(SOCKET, (const char[4]){ 0 }, 4) != 4) /* an empty frame: started, nothing hostile read */
+		_exit(1);
 	output_start_timer();
-	int64_t before = peak_kb(&usage), faults = usage.ru_minflt;
+	/* One that was forked for this program counts from the fork: its faults are the program's. */
+	before.kb = peak_kb(&usage);
+	before.faults = warm || inside.setup.once ? usage.ru_minflt : 0;
 	struct python_result result = python_result_empty();
 	program_run(&program, &result);
 	free(reserve);
-	settle(&result);
-	int64_t grown = peak_kb(&usage) - before;
-	result.peak_bytes = grown > 0 ? (uint64_t)grown << 10 : 0;
-	result.faults = (uint64_t)(usage.ru_minflt - faults);
-	answer(&result);
-	_exit(0);
+	finish(&result);
 }

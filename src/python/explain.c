@@ -40,13 +40,18 @@ struct place {
 	int line, column, end;
 };
 
-static void add_frame(struct buf *out, const PyTracebackObject *tb, PyCodeObject *code, struct place *ret)
+static void find_place(PyCodeObject *code, int instruction, struct place *ret)
 {
 	int end_line = 0;
 	*ret = (struct place){ 0, -1, -1 };
-	PyCode_Addr2Location(code, tb->tb_lasti, &ret->line, &ret->column, &end_line, &ret->end);
+	PyCode_Addr2Location(code, instruction, &ret->line, &ret->column, &end_line, &ret->end);
 	if (end_line != ret->line)
 		ret->end = -1;
+}
+
+static void add_frame(struct buf *out, const PyTracebackObject *tb, PyCodeObject *code, struct place *ret)
+{
+	find_place(code, tb->tb_lasti, ret);
 	const char *name = PyUnicode_AsUTF8(code->co_name);
 	buf_add_format(out, "  File \"%s\", line %d, in %s\n", source_name(), ret->line, name ? name : "?");
 	PyErr_Clear();
@@ -128,20 +133,48 @@ static void tell_value(PyObject *value, struct python_result *ret)
 	PyErr_Clear();
 }
 
+/* Where a limit was met: one line of the program and a caret, no matter how it came there. */
+static void tell_place(const struct place *place, struct python_result *ret)
+{
+	if (place->line <= 0)
+		return;
+	ret->line = (uint32_t)place->line;
+	ret->column = source_column(place->line, place->column);
+	buf_add_format(&ret->trace, "  File \"%s\", line %d\n", source_name(), place->line);
+	source_show(&ret->trace, place->line, place->column, place->end);
+}
+
 /* Memory is short: the program's things go first, and nothing of it is asked any more. */
-static void tell_memory(PyObject *traceback, struct python_result *ret)
+static void tell_memory(PyObject **traceback, PyObject **value, struct python_result *ret)
 {
 	struct place place = { 0, -1, -1 };
-	for (PyTracebackObject *tb = (PyTracebackObject *)traceback; tb; tb = tb->tb_next) {
+	for (PyTracebackObject *tb = (PyTracebackObject *)*traceback; tb; tb = tb->tb_next) {
 		PyCodeObject *code = PyFrame_GetCode(tb->tb_frame);
-		int end_line;
 		if (own_code(code))
-			PyCode_Addr2Location(code, tb->tb_lasti, &place.line, &place.column, &end_line, &place.end);
+			find_place(code, tb->tb_lasti, &place);
 		Py_DECREF(code);
 	}
 	ret->end = PYTHON_MEMORY;
-	ret->line = (uint32_t)place.line;
-	ret->column = source_column(place.line, place.column);
+	Py_CLEAR(*traceback);
+	Py_CLEAR(*value);
+	PyDict_Clear(inside.globals);
+	tell_place(&place, ret);
+}
+
+void explain_now(struct python_result *ret)
+{
+	struct place place = { 0, -1, -1 };
+	PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+	while (frame && place.line <= 0) {
+		PyCodeObject *code = PyFrame_GetCode(frame);
+		if (own_code(code))
+			find_place(code, PyFrame_GetLasti(frame), &place);
+		PyFrameObject *caller = PyFrame_GetBack(frame);
+		Py_DECREF(code);
+		Py_DECREF(frame);
+		frame = caller;
+	}
+	tell_place(&place, ret);
 }
 
 /* exit(0) by exception: an end like any other. */
@@ -163,12 +196,7 @@ void explain_exception(struct python_result *ret)
 	if (!type)
 		return;
 	if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) {
-		tell_memory(traceback, ret);
-		Py_CLEAR(traceback);
-		Py_CLEAR(value);
-		PyDict_Clear(inside.globals);
-		if (ret->line > 0)
-			source_show(&ret->trace, (int)ret->line, -1, -1);
+		tell_memory(&traceback, &value, ret);
 		return;
 	}
 	PyErr_NormalizeException(&type, &value, &traceback);

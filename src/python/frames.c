@@ -61,6 +61,7 @@ void python_put_setup(struct wire_writer *w, const struct python_setup *s)
 	wire_put_u32(w, s->source_max);
 	wire_put_u32(w, s->spares);
 	put_names(w, &s->imports);
+	put_names(w, &s->load);
 	put_names(w, &s->unblocked);
 	python_put_limits(w, &s->limits);
 }
@@ -71,6 +72,7 @@ int python_get_setup(struct wire_reader *r, struct python_setup *ret)
 	ret->source_max = wire_get_u32(r);
 	ret->spares = wire_get_u32(r);
 	TRY(get_names(r, &ret->imports));
+	TRY(get_names(r, &ret->load));
 	TRY(get_names(r, &ret->unblocked));
 	python_get_limits(r, &ret->limits);
 	return wire_reader_finished(r) && ret->source_max <= PYTHON_SOURCE_MOST ? 0 : -EPROTO;
@@ -79,6 +81,7 @@ int python_get_setup(struct wire_reader *r, struct python_setup *ret)
 void python_setup_done(struct python_setup *s)
 {
 	strv_done(&s->imports);
+	strv_done(&s->load);
 	strv_done(&s->unblocked);
 }
 

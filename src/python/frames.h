@@ -41,6 +41,7 @@ struct python_setup {
 	uint32_t source_max;         /* bytes */
 	uint32_t spares;             /* children that are ready ahead; 0: each is forked when it is needed */
 	struct strv imports;         /* what programs may import */
+	struct strv load;            /* what is loaded ahead */
 	struct strv unblocked;       /* of the blocked modules, those that a policy file names */
 	struct python_limits limits; /* of the one program */
 };

@@ -15,6 +15,16 @@ static PyObject *refuse(const char *what)
 	return PyErr_Format(PyExc_AttributeError, "Blocked: attribute %s not allowed", what);
 }
 
+/* Of a type that is the interpreter's own, which Python code cannot change. */
+static PyObject *dict_of(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+	return PyType_GetDict(type);
+#else
+	return Py_NewRef(type->tp_dict);
+#endif
+}
+
 /* ---- functions ---- */
 
 #define FUNCTION(name, member, otherwise)                                                                                          \
@@ -87,8 +97,10 @@ static PyObject *real_subclasses;
 
 static bool own_class(PyObject *class)
 {
-	PyObject *module = PyDict_GetItemString(((PyTypeObject *)class)->tp_dict, "__module__");
-	return module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "__main__") == 0;
+	PyObject *dict = dict_of((PyTypeObject *)class), *module = PyDict_GetItemString(dict, "__module__");
+	bool own = module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "__main__") == 0;
+	Py_DECREF(dict);
+	return own;
 }
 
 /* Abstract base classes ask for theirs, through here; a plain class gets to see the program's own. */
@@ -125,16 +137,6 @@ static PyGetSetDef frame_rows[] = {
 	{ "f_trace", nothing, NULL, NULL, (void *)(uintptr_t) "f_trace" },
 };
 static PyGetSetDef builtin_rows[] = { { "__self__", builtin_self, NULL, NULL, NULL } };
-
-/* Of a type that is the interpreter's own, which Python code cannot change. */
-static PyObject *dict_of(PyTypeObject *type)
-{
-#if PY_VERSION_HEX >= 0x030c0000
-	return PyType_GetDict(type);
-#else
-	return Py_NewRef(type->tp_dict);
-#endif
-}
 
 static int replace(PyTypeObject *type, PyGetSetDef *rows, size_t count)
 {
@@ -176,11 +178,28 @@ static int no_crafted_code(void)
 	return 0;
 }
 
+/* Private, but of classes that programs have: with these the globals of any module become members of an enumeration. */
+static int no_ways_out(void)
+{
+	static const struct {
+		const char *module, *class, *name;
+	} rows[] = { { "enum", "EnumType", "_convert_" } };
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), rows[i].module);
+		PyObject *class = module ? PyObject_GetAttrString(module, rows[i].class) : NULL;
+		int result = class ? PyObject_DelAttrString(class, rows[i].name) : module ? -1 : 0;
+		Py_XDECREF(class);
+		if (result < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int guards_install(void)
 {
 	if (replace(&PyFunction_Type, function_rows, COUNT_OF(function_rows)) < 0 ||
 	    replace(&PyFrame_Type, frame_rows, COUNT_OF(frame_rows)) < 0 ||
 	    replace(&PyCFunction_Type, builtin_rows, COUNT_OF(builtin_rows)) < 0)
 		return -1;
-	return replace_subclasses() < 0 ? -1 : no_crafted_code();
+	return replace_subclasses() < 0 || no_ways_out() < 0 ? -1 : no_crafted_code();
 }

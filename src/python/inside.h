@@ -18,7 +18,6 @@ struct inside {
 	PyObject *blocked;        /* exceptions: refused at run time … */
 	PyObject *blocked_import; /* … and a refused import, which is an ImportError */
 	PyObject *proxies;        /* dict: module name → what programs see of it */
-	PyObject *loads;          /* json.loads, for input and arguments */
 	struct lockdown_base base;
 	int statm;
 };
@@ -30,6 +29,9 @@ int interpreter_start(struct err *e);
 /* builtins.c */
 int builtins_make(void);
 PyObject *builtins_function(const char *name); /* the guard of that name; borrowed */
+
+/* evaluate.c: what the standard library evaluates on behalf of a program. */
+int evaluate_install(void);
 
 /* modules.c */
 int modules_make(void);
@@ -67,13 +69,21 @@ struct finding {
 };
 /* 1: *ret is the first thing that is not allowed; 0; -1 with an exception. */
 int analyse_code(PyObject *const *codes, size_t count, struct finding *ret);
+bool analyse_knows(int opcode);           /* it has a row */
 bool analyse_attribute(const char *name); /* is it one of attributes.def? */
+
+/* versions.c: refuse a Python whose instructions the analysis does not understand. */
+int versions_check(struct err *e);
+
+/* parse.c: JSON as objects: input and arguments. NULL with an exception. */
+PyObject *parse_json(const char *text);
 
 /* value.c */
 void value_tell(PyObject *value, struct python_result *ret);
 
 /* explain.c: the exception that is set, as a result; clears it. */
 void explain_exception(struct python_result *ret);
+void explain_now(struct python_result *ret); /* where the program is */
 void explain_finding(const struct finding *f, struct python_result *ret);
 
 /* program.c: compile, judge, run. */
@@ -82,6 +92,8 @@ void program_warm_up(void);
 
 /* child.c: wait for the program at descriptor 3, run it, answer, end. The caller has locked itself. */
 _Noreturn void child_main(bool warm);
+int child_tell_timeout(void *unused); /* the time is up: tell where the program is, and end */
+void child_tell_timeout_anyway(void); /* the same, in the middle of an instruction */
 
 /* zygote.c: serve the host at `socket` until it goes. */
 _Noreturn void zygote_main(int socket);

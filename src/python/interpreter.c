@@ -3,8 +3,12 @@
 #include "python/inside.h"
 
 #include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
 #include "base/str.h"
 
@@ -63,28 +67,6 @@ static int start(struct err *e)
 
 /* ---- loading ---- */
 
-/* What is loaded late, when somebody first needs it, has to be here before the door closes. */
-static const struct {
-	const char *by, *module; /* by NULL: for everybody, in a zygote */
-} late[] = {
-	{ "time", "_strptime" },
-	{ "datetime", "_strptime" },
-	{ "datetime", "zoneinfo" },
-	{ "random", "bisect" },
-	{ "decimal", "numbers" },
-	{ "functools", "typing" },
-	{ "collections", "collections.abc" },
-	{ "dataclasses", "inspect" },
-	{ "asyncio", "asyncio.base_events" },
-	{ NULL, "encodings.ascii" },
-	{ NULL, "encodings.latin_1" },
-	{ NULL, "encodings.utf_16" },
-	{ NULL, "encodings.hex_codec" },
-	{ NULL, "encodings.unicode_escape" },
-	{ NULL, "encodings.raw_unicode_escape" },
-	{ NULL, "unicodedata" },
-};
-
 static int load(const char *module, struct err *e)
 {
 	PyObject *loaded = PyImport_ImportModule(module);
@@ -104,15 +86,9 @@ static int load_all(struct err *e)
 	const struct python_setup *s = &inside.setup;
 	/* hashlib does without OpenSSL, which would be a third of the zygote's memory. */
 	PyDict_SetItemString(PyImport_GetModuleDict(), "_hashlib", Py_None);
-	for (size_t i = 0; i < s->imports.n; i++)
-		TRY(load(s->imports.v[i], e));
-	for (size_t i = 0; i < COUNT_OF(late); i++)
-		if (late[i].by ? strv_has(&s->imports, late[i].by) : !s->once)
-			TRY(load(late[i].module, e));
-	PyObject *json = PyImport_ImportModule("json");
-	inside.loads = json ? PyObject_GetAttrString(json, "loads") : NULL;
-	Py_XDECREF(json);
-	return inside.loads ? 0 : err_set(e, ERR_INTERNAL, 0, "python", "json cannot be loaded");
+	for (size_t i = 0; i < s->load.n; i++)
+		TRY(load(s->load.v[i], e));
+	return 0;
 }
 
 /* ---- the program's world ---- */
@@ -144,18 +120,51 @@ static int freeze(void)
 	return done ? 0 : -1;
 }
 
+/* The pages of a library's text are mapped again in every child, sixteen at a time and each time by a fault, unless the mapping has
+ * a page of its own: then a fork copies the whole table. So one byte of each is written over itself. What is in the table then is
+ * dropped: the start needed most of it, children need what is used from here on. Where that is not allowed, children are a little
+ * slower. */
+static int own_a_page(struct dl_phdr_info *info, size_t size, void *data)
+{
+	enum { WORTH_IT = 256 << 10 };
+	(void)size;
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + part->p_vaddr, from = at & ~(page - 1);
+		if (part->p_type == PT_LOAD && !(part->p_flags & PF_W) && part->p_memsz >= WORTH_IT &&
+		    pwrite(*(const int *)data, (const void *)at, 1, (off_t)at) == 1)
+			madvise((void *)from, at + part->p_memsz - from, MADV_DONTNEED);
+	}
+	return 0;
+}
+
+/* What every child would do by itself, done once: tables of text, caches of names, what the compiler makes when it is first used.
+ */
+static int prepare_forks(void)
+{
+	autoclean(fd_done) int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	if (memory >= 0)
+		dl_iterate_phdr(own_a_page, &memory);
+	program_warm_up();
+	int result = freeze();
+	malloc_trim(0); /* or every child puts together what is free, all over the heap, for its first large piece */
+	return result;
+}
+
 int interpreter_start(struct err *e)
 {
-	static int (*const steps[])(void) = { audit_install, builtins_make,  modules_make,
-					      make_globals,  guards_install, output_install };
+	static int (*const steps[])(void) = { audit_install,    builtins_make,  modules_make,  make_globals,
+					      evaluate_install, guards_install, output_install };
 	TRY(start(e));
 	TRY(load_all(e));
+	TRY(versions_check(e)); /* while an import is one: exec is not Python's own behind evaluate_install() */
 	for (size_t i = 0; i < COUNT_OF(steps); i++)
 		if (steps[i]() < 0) {
 			PyErr_Clear();
 			return err_set(e, ERR_INTERNAL, 0, "python", "the interpreter cannot be prepared (step %zu)", i);
 		}
-	if (!inside.setup.once && freeze() < 0)
+	if (!inside.setup.once && prepare_forks() < 0)
 		return err_set(e, ERR_INTERNAL, 0, "python", "the interpreter cannot be prepared");
 	inside.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	if (inside.statm < 0 || lockdown_measure(inside.statm, &inside.base) < 0)

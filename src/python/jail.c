@@ -1,21 +1,28 @@
 /* Theory of operation. cordon-python is executed by its host, clones itself into namespaces, and waits; the clone starts the
- * interpreter, loads what programs may import, and closes the door behind itself. Namespaces and Landlock are used where the
- * host gives them: what holds everywhere, and without which nothing is run, is each child's own lockdown (lockdown.c). */
+ * interpreter, loads what programs may import, and closes the door behind itself. Meanwhile the one that waits makes the namespaces
+ * that an interpreter does not need to start: those of the network take as long as a tenth of its start. Namespaces and Landlock
+ * are used where the host gives them: what holds everywhere, and without which nothing is run, is each child's own lockdown
+ * (lockdown.c). */
+#include <Python.h>
+
 #include "python/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
 #include "kernel/caps.h"
 #include "kernel/ids.h"
@@ -23,7 +30,8 @@
 #include "kernel/mounts.h"
 
 #define NOBODY 65534
-#define SPACES (CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+#define SPACES (CLONE_NEWPID | CLONE_NEWNS)                /* to start in */
+#define LATER (CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) /* made by the outer process, joined before the door closes */
 #define OR_ERRNO(call) ((call) < 0 ? -errno : 0)
 
 /* What is known from the first step to the last. */
@@ -31,7 +39,9 @@ static struct {
 	bool mounts;     /* a mount namespace of its own */
 	bool privileged; /* started by root: without a user namespace, so far */
 	bool tied;       /* it dies with its parent */
-} have;
+	bool spaces;     /* namespaces, and an outer process */
+	int outer, made; /* that process; and a pipe by which it tells that LATER is made */
+} have = { .outer = -1, .made = -1 };
 
 /* ---- namespaces ---- */
 
@@ -51,10 +61,46 @@ static void hand_on(int number)
 	kill(inner, number);
 }
 
-/* The outer process: hands SIGTERM on, and ends as the inner one did. Should it be killed, the inner one is, too. */
-static _Noreturn void wait_for_inner(void)
+static bool within(const struct dl_phdr_info *info, const ElfW(Phdr) * part, uintptr_t address)
+{
+	uintptr_t from = info->dlpi_addr + part->p_vaddr;
+	return part->p_type == PT_LOAD && address >= from && address - from < part->p_memsz;
+}
+
+/* The interpreter's library was written to by the loader, all over its data: who does not use them gives them up, so that the other
+ * one finds pages of its own and need not copy them. What the loader reads again (RELRO) stays. */
+static int forget_python(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size, (void)unused;
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t kept = 0;
+	bool python = false;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		if (part->p_type == PT_GNU_RELRO)
+			kept = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+		python |= within(info, part, (uintptr_t)Py_GetPlatform()); /* a text in it */
+	}
+	for (int i = 0; python && info->dlpi_name[0] && i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		if (!(part->p_flags & PF_W) || !within(info, part, kept))
+			continue;
+		uintptr_t from = (kept + page - 1) & ~(page - 1),
+			  to = (info->dlpi_addr + part->p_vaddr + part->p_filesz) & ~(page - 1);
+		if (from < to)
+			madvise((void *)from, to - from, MADV_DONTNEED);
+	}
+	return python;
+}
+
+/* The outer process: makes what can wait, hands SIGTERM on, and ends as the inner one did. Should it be killed, the inner one is,
+ * too. */
+static _Noreturn void wait_for_inner(int made)
 {
 	int status;
+	dl_iterate_phdr(forget_python, NULL);
+	if (unshare(LATER) == 0)
+		(void)!write(made, "", 1);
 	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = hand_on }, NULL);
 	syscall(SYS_close_range, 0, ~0u, 0); /* whoever waits for the end of a stream waits for the inner one's */
 	while (waitpid(inner, &status, 0) < 0)
@@ -74,11 +120,18 @@ int jail_enter(bool tied, struct err *e)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!enter_spaces())
 		return 0;
+	int made[2] = { -1, -1 };
+	have.outer = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (pipe2(made, O_CLOEXEC) < 0)
+		made[0] = made[1] = -1; /* then it is made in here */
 	inner = fork();
 	if (inner < 0)
 		return err_set(e, ERR_IO, errno, "python", "cannot start a process");
 	if (inner > 0)
-		wait_for_inner();
+		wait_for_inner(made[1]);
+	fd_done(&made[1]);
+	have.made = made[0];
+	have.spaces = true;
 	have.mounts = mounts_make_private() == 0;
 	have.tied = true;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -86,6 +139,20 @@ int jail_enter(bool tied, struct err *e)
 }
 
 /* ---- closing ---- */
+
+/* The rest of the namespaces: the outer process's, or, where it could not make or hand them over, as many as there are to be had.
+ */
+static int join_spaces(void)
+{
+	char byte;
+	bool joined = have.made >= 0 && read(have.made, &byte, 1) == 1 && setns(have.outer, LATER) == 0;
+	fd_done(&have.made);
+	fd_done(&have.outer);
+	static const int each[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS };
+	for (size_t i = 0; !joined && i < COUNT_OF(each); i++)
+		unshare(each[i]);
+	return 0;
+}
 
 /* A small tmpfs is mounted somewhere, becomes the root, and is all that there is. */
 static int empty_root(void)
@@ -129,6 +196,7 @@ int jail_close(struct err *e)
 		int (*step)(void);
 		bool wanted;
 	} steps[] = {
+		{ "namespaces", join_spaces, have.spaces },
 		{ "an empty root", empty_root, have.mounts },
 		/* the bounding set needs a capability that leaves with the user id */
 		{ "nobody's ids", become_nobody, true },

@@ -61,14 +61,16 @@ static int read_setup(void)
 		return -1;
 	size = (size_t)header[0] | (size_t)header[1] << 8 | (size_t)header[2] << 16;
 	char *bytes = header[3] ? NULL : malloc(size);
-	for (size_t done = 0; bytes && done < size;) {
+	if (!bytes)
+		return -1;
+	for (size_t done = 0; done < size;) {
 		ssize_t got = read(SOCKET, bytes + done, size - done);
 		if (got <= 0)
 			return -1;
 		done += (size_t)got;
 	}
 	struct wire_reader r = { bytes, bytes + size, false };
-	return bytes && python_get_setup(&r, &inside.setup) == 0 ? 0 : -1;
+	return python_get_setup(&r, &inside.setup) == 0 ? 0 : -1;
 }
 
 static int prepare(struct err *e)

@@ -92,6 +92,25 @@ static PyObject *proxy_of(PyObject *name, size_t root_length)
 	return Py_XNewRef(proxy);
 }
 
+/* Children share the zygote's random state until the first of them imports anything: without an import there is no way to it. */
+static PyObject *seed_random;
+
+static int find_seed(void)
+{
+	PyObject *module = inside.setup.once ? NULL : PyDict_GetItemString(PyImport_GetModuleDict(), "random");
+	seed_random = module ? PyObject_GetAttrString(module, "seed") : NULL;
+	return module && !seed_random ? -1 : 0;
+}
+
+static int seed(void)
+{
+	PyObject *function = seed_random, *done = function ? PyObject_CallNoArgs(function) : NULL;
+	seed_random = NULL;
+	Py_XDECREF(done);
+	Py_XDECREF(function);
+	return function && !done ? -1 : 0;
+}
+
 PyObject *modules_import(PyObject *self, PyObject *args, PyObject *keywords)
 {
 	(void)self;
@@ -110,7 +129,7 @@ PyObject *modules_import(PyObject *self, PyObject *args, PyObject *keywords)
 	if (!allowed(text, root) && by_the_way(text))
 		Py_RETURN_NONE;
 	refuse(text);
-	if (PyErr_Occurred())
+	if (PyErr_Occurred() || seed() < 0)
 		return NULL;
 	int wants = from ? PyObject_IsTrue(from) : 0;
 	if (wants < 0)
@@ -202,17 +221,41 @@ static PyObject *get_type_hints(PyObject *self, PyObject *args, PyObject *keywor
 	return PyObject_CallFunction(real_get_type_hints, "OOOO", object, globals, locals, extras ? Py_True : Py_False);
 }
 
-static PyMethodDef hints_method = { "get_type_hints", (PyCFunction)(void (*)(void))get_type_hints, METH_VARARGS | METH_KEYWORDS,
-				    NULL };
-
-static int replace_type_hints(void)
+/* types.coroutine() makes a code object anew to set one flag of it. */
+static PyObject *coroutine(PyObject *self, PyObject *function)
 {
-	PyObject *typing = PyDict_GetItemString(inside.proxies, "typing");
-	if (!typing)
+	(void)self;
+	if (!PyCallable_Check(function))
+		return PyErr_Format(PyExc_TypeError, "types.coroutine() expects a callable");
+	PyFunctionObject *f = (PyFunctionObject *)function;
+	if (!PyFunction_Check(function) || f->func_builtins != inside.builtins)
+		return PyErr_Format(PyExc_TypeError, "types.coroutine() expects a function of the program");
+	PyCodeObject *code = (PyCodeObject *)f->func_code;
+	if (code->co_flags & CO_GENERATOR)
+		code->co_flags |= CO_ITERABLE_COROUTINE;
+	return Py_NewRef(function);
+}
+
+static PyMethodDef replaced[] = {
+	{ "get_type_hints", (PyCFunction)(void (*)(void))get_type_hints, METH_VARARGS | METH_KEYWORDS, NULL },
+	{ "coroutine", coroutine, METH_O, NULL },
+};
+
+/* Put ours into the proxy, and into the module itself when others of the library call it there. */
+static int replace(const char *module, PyMethodDef *method, PyObject **kept)
+{
+	PyObject *proxy = PyDict_GetItemString(inside.proxies, module);
+	PyObject *real = PyDict_GetItemString(PyImport_GetModuleDict(), module),
+		 *ours = real ? PyCFunction_New(method, NULL) : NULL;
+	if (!real)
 		return 0;
-	real_get_type_hints = PyObject_GetAttrString(typing, "get_type_hints");
-	PyObject *ours = PyCFunction_New(&hints_method, NULL);
-	return real_get_type_hints && ours ? PyObject_SetAttrString(typing, "get_type_hints", ours) : -1;
+	if (kept)
+		*kept = PyObject_GetAttrString(real, method->ml_name);
+	int result = ours && (!kept || (*kept && PyObject_SetAttrString(real, method->ml_name, ours) == 0)) ? 0 : -1;
+	if (proxy && result == 0)
+		result = PyObject_SetAttrString(proxy, method->ml_name, ours);
+	Py_XDECREF(ours);
+	return result;
 }
 
 int modules_make(void)
@@ -222,10 +265,14 @@ int modules_make(void)
 		return -1;
 	for (size_t i = 0; i <= inside.setup.imports.n; i++) {
 		const char *name = i < inside.setup.imports.n ? inside.setup.imports.v[i] : "__future__";
+		if (!strv_has(&inside.setup.load, name))
+			continue; /* no program names it */
 		PyObject *real = PyImport_ImportModule(name), *proxy = real ? make_proxy(name, real) : NULL;
 		if (!proxy || add_submodules(name, proxy) < 0)
 			return -1;
 		Py_DECREF(real);
 	}
-	return replace_type_hints();
+	if (find_seed() < 0 || replace("typing", &replaced[0], &real_get_type_hints) < 0)
+		return -1;
+	return replace("types", &replaced[1], NULL);
 }

@@ -25,7 +25,7 @@ int python_once(const struct python_options *options, const struct python_progra
 	struct spawned s;
 	autoclean(buf_done) struct buf frames = BUF_MAX(PYTHON_PROGRAM_MAX + (1 << 20));
 	struct wire_writer w = { BUF_MAX(PYTHON_PROGRAM_MAX) };
-	spawn_put_setup(options, limits, &frames);
+	TRY(spawn_put_setup(options, program->code, limits, &frames, e));
 	python_put_program(&w, program);
 	frame_put(&frames, &w);
 	buf_done(&w.out);

@@ -14,6 +14,7 @@
 
 #define FIRST_LOOK_US 30000
 #define NEXT_LOOKS_US 200000
+#define LAST_LOOK_US 4000 /* of the time that is left before the kill */
 
 static char bytes[PYTHON_TAIL_MAX];
 static volatile size_t used, written;
@@ -125,12 +126,21 @@ void output_take(struct buf *ret)
 	buf_add(ret, bytes + written, used - written);
 }
 
+/* At the time limit the interpreter is to tell where the program is, before its next instruction. If it does not come to that,
+ * because a single instruction takes so long, it tells from in there; and if that fails it is killed without a word. */
 static void save(int number)
 {
+	static volatile sig_atomic_t asked;
 	size_t end = used;
 	if (!busy && write_out(bytes + written, end - written) == 0)
 		written = end;
-	if (number == SIGTERM)
+	if (number != SIGTERM && asked)
+		child_tell_timeout_anyway();
+	if (number != SIGTERM)
+		return;
+	asked = 1;
+	setitimer(ITIMER_REAL, &(struct itimerval){ .it_value.tv_usec = LAST_LOOK_US }, NULL);
+	if (Py_AddPendingCall(child_tell_timeout, NULL) < 0)
 		_exit(0);
 }
 

@@ -148,13 +148,6 @@ static void tell_compile_error(struct python_result *ret)
 
 /* ---- running ---- */
 
-static PyObject *parse_json(const char *text)
-{
-	PyObject *value = PyUnicode_FromString(text), *parsed = value ? PyObject_CallOneArg(inside.loads, value) : NULL;
-	Py_XDECREF(value);
-	return parsed;
-}
-
 static int set_input(const struct python_program *p)
 {
 	if (!p->input)

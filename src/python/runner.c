@@ -73,7 +73,7 @@ static void zygote_free(struct zygote *z)
 	free(z);
 }
 
-static int zygote_start(struct python_runner *r, struct err *e)
+static int zygote_start(struct python_runner *r, struct blob programs, struct err *e)
 {
 	autoclean(free_done) struct zygote *z = calloc(1, sizeof *z);
 	if (!z)
@@ -81,7 +81,7 @@ static int zygote_start(struct python_runner *r, struct err *e)
 	z->sending = BUF_MAX((size_t)4 * PYTHON_PROGRAM_MAX);
 	z->reader.in = BUF_MAX(PYTHON_RESULT_MAX + (32u << 10));
 	TRY(spawn_python(&r->options, false, &z->process, e));
-	spawn_put_setup(&r->options, NULL, &z->sending);
+	TRY(spawn_put_setup(&r->options, programs, NULL, &z->sending, e));
 	frame_flush(z->process.socket, &z->sending);
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = z };
 	epoll_ctl(r->poll, EPOLL_CTL_ADD, z->process.socket, &event);
@@ -190,7 +190,7 @@ static int current_zygote(struct python_runner *r, struct zygote **ret, struct e
 {
 	struct zygote *z = r->zygotes;
 	if (!z || (r->options.recycle > 0 && z->served >= r->options.recycle)) {
-		TRY(zygote_start(r, e));
+		TRY(zygote_start(r, (struct blob){ 0 }, e));
 		if (z && !z->calls)
 			zygote_drop(r, z);
 	}
@@ -274,6 +274,7 @@ int python_runner_open(const struct python_options *options, struct python_runne
 		return err_nomem(e);
 	r->options = *options;
 	r->options.path = NULL;
+	r->options.programs = (struct blob){ 0 };
 	r->options.imports = r->options.unblocked = (struct strv){ 0 };
 	r->poll = fd_above_standard(epoll_create1(EPOLL_CLOEXEC));
 	if (r->poll < 0)
@@ -281,7 +282,7 @@ int python_runner_open(const struct python_options *options, struct python_runne
 	if ((options->path && !(r->options.path = strdup(options->path))) ||
 	    strv_append(&r->options.imports, &options->imports) < 0 || strv_append(&r->options.unblocked, &options->unblocked) < 0)
 		return err_nomem(e);
-	TRY(zygote_start(r, e));
+	TRY(zygote_start(r, options->programs, e));
 	*ret = TAKE(r);
 	return 0;
 }

@@ -15,6 +15,7 @@ struct python_options {
 	const char *path;      /* of cordon-python; NULL: $CORDON_PYTHON if that is an absolute path, or the installed one */
 	struct strv imports;   /* modules; imports.def has sets of them */
 	struct strv unblocked; /* modules that are blocked, and allowed all the same */
+	struct blob programs;  /* the text of all that will be run, borrowed, if it is known: what it does not name is not loaded */
 	uint32_t source_max;   /* bytes; 0: PYTHON_SOURCE_MAX */
 	uint32_t spares;       /* children ready ahead */
 	uint32_t recycle;      /* calls until the zygote is replaced; 0: never */

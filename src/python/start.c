@@ -2,15 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/helper.h"
 #include "base/scope.h"
+#include "python/imports.h"
 
 void spawned_done(struct spawned *s)
 {
@@ -19,36 +19,12 @@ void spawned_done(struct spawned *s)
 	fd_done(&s->output);
 }
 
-static const char *program_path(const struct python_options *options)
-{
-	const char *named = getenv("CORDON_PYTHON");
-	if (options->path)
-		return options->path;
-	return named && named[0] == '/' ? named : CORDON_LIBEXECDIR "/cordon-python";
-}
-
-/* posix_spawn, so that a large host is not copied. `socket` becomes 3, `output` 1 and 2 (-1: /dev/null). */
 static int execute(const char *path, int socket, int output, pid_t *ret_pid)
 {
-	char *argv[] = { (char *)(uintptr_t) "cordon-python", NULL }, *env[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t all, none;
-	sigfillset(&all);
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&actions, socket, 3);
-	posix_spawn_file_actions_adddup2(&actions, output < 0 ? 0 : output, 1);
-	posix_spawn_file_actions_adddup2(&actions, output < 0 ? 0 : output, 2);
-	int errnum = posix_spawn(ret_pid, path, &actions, &attributes, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return -errnum;
+	/* A zygote looks symbols up once, not in each of its children. */
+	char *environment[] = { output < 0 ? (char *)(uintptr_t) "LD_BIND_NOW=1" : NULL, NULL };
+	struct helper python = { path, "cordon-python", environment, .socket = socket, .output = output, .session = true };
+	return helper_spawn(&python, ret_pid);
 }
 
 static int failed(const char *path, int result, struct err *e)
@@ -98,7 +74,7 @@ int spawn_python(const struct python_options *options, bool output, struct spawn
 	int result = make_pipes(output, socket, pipe);
 	if (result < 0)
 		return err_set(e, ERR_IO, -result, "python", "cannot make a socket pair");
-	const char *path = program_path(options);
+	const char *path = options->path ? options->path : helper_installed("CORDON_PYTHON", CORDON_LIBEXECDIR "/cordon-python");
 	pid_t pid = -1;
 	result = execute(path, socket[1], pipe[1], &pid);
 	if (result < 0)
@@ -109,18 +85,24 @@ int spawn_python(const struct python_options *options, bool output, struct spawn
 	return 0;
 }
 
-void spawn_put_setup(const struct python_options *options, const struct python_limits *once, struct buf *out)
+int spawn_put_setup(const struct python_options *options, struct blob programs, const struct python_limits *once, struct buf *out,
+		    struct err *e)
 {
+	autoclean(strv_done) struct strv load = { 0 };
+	if (imports_to_load(&options->imports, programs, &load) < 0)
+		return err_nomem(e);
 	struct python_setup setup = {
 		.once = once,
 		.source_max = options->source_max ? options->source_max : PYTHON_SOURCE_MAX,
 		.spares = options->spares,
-		.imports = options->imports,     /* borrowed: only written */
-		.unblocked = options->unblocked, /* likewise */
+		.imports = options->imports, /* borrowed, as the others: only written */
+		.load = load,
+		.unblocked = options->unblocked,
 		.limits = once ? *once : PYTHON_LIMITS_DEFAULT,
 	};
 	struct wire_writer w = { BUF_MAX(1 << 20) };
 	python_put_setup(&w, &setup);
 	frame_put(out, &w);
 	buf_done(&w.out);
+	return 0;
 }

@@ -16,5 +16,6 @@ struct spawned {
 int spawn_python(const struct python_options *options, bool output, struct spawned *ret, struct err *e);
 void spawned_done(struct spawned *s); /* closes; does not kill */
 
-/* What the options mean, as the first frame. */
-void spawn_put_setup(const struct python_options *options, const struct python_limits *once, struct buf *out);
+/* What the options mean, as the first frame; `programs`: the text of all that will be run, or none. */
+int spawn_put_setup(const struct python_options *options, struct blob programs, const struct python_limits *once, struct buf *out,
+		    struct err *e);

@@ -1,7 +1,5 @@
 /* The zygote's loop: requests come in, children are forked, locked and attended, results go out. It is the only one who keeps
  * time, whatever the host does; and it never looks into a program. */
-#include <Python.h>
-
 #include "python/inside.h"
 
 #include <errno.h>
@@ -50,7 +48,6 @@ static struct {
 
 static _Noreturn void become_child(int output, int socket, bool warm)
 {
-	PyOS_AfterFork_Child();
 	output_handle_signals();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != zygote.pid || lockdown_descriptors(output, socket) < 0 || lockdown_seal() < 0)
@@ -65,11 +62,10 @@ static int fork_child(int output[2], int socket[2], bool warm, pid_t *ret)
 	/* Our ends do not block; the child's do. */
 	fcntl(socket[0], F_SETFL, O_NONBLOCK);
 	fcntl(output[0], F_SETFL, O_NONBLOCK);
-	PyOS_BeforeFork();
+	/* Python is not told: what it does around a fork is for threads, and there are none. Random numbers: modules_import(). */
 	pid_t pid = fork();
 	if (pid == 0)
 		become_child(output[1], socket[1], warm);
-	PyOS_AfterFork_Parent();
 	*ret = pid;
 	return pid < 0 ? -errno : 0;
 }
@@ -263,9 +259,10 @@ static void step_children(const struct pollfd *fds)
 	}
 }
 
+/* The kernel ends who is left in a pid namespace, and waits for them, when its first process ends. */
 static _Noreturn void leave(void)
 {
-	for (size_t i = 0; i < CHILDREN; i++)
+	for (size_t i = 0; i < CHILDREN && zygote.pid != 1; i++)
 		if (zygote.children[i].used)
 			attend_done(&zygote.children[i].attend);
 	_exit(0);

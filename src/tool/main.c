@@ -5,6 +5,7 @@
  * policies and decides. The reaper shares our memory, and in the run's /proc it is pid 1. Whoever asks there for its arguments and
  * environment must not find the caller's, so both are moved before there is a run. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,9 +118,18 @@ static bool move_away(char ***argv)
 	return true;
 }
 
+/* The heap in one piece, and not given back before the end: each change of its size is a call, and one that takes pages away
+ * interrupts the core of the reaper, who has the same memory. */
+static void keep_heap(void)
+{
+	mallopt(M_TOP_PAD, 512 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0) {
+		keep_heap();
 		make_spare(argv + 2);
 		if (!move_away(&argv))
 			keeper_drop_spare(&spare);

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/scope.h"
+#include "wire/rights.h"
 
 #define MAGIC 0x4e445243u /* "CRDN" */
 #define INLINE_MAX 16384u
@@ -65,20 +66,9 @@ static int sealed_copy(const struct buf *payload)
 static int send_packet(int socket, struct header *h, const struct buf *payload, const int *fds, size_t fd_count)
 {
 	struct iovec parts[2] = { { h, sizeof *h }, { payload->data, h->in_memfd ? 0 : payload->size } };
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * (WIRE_MAX_FDS + 1))];
-	} control = { 0 };
+	union wire_rights rights = { 0 };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-	if (fd_count) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
-		memcpy(CMSG_DATA(c), fds, sizeof(int) * fd_count);
-	}
+	wire_add_rights(&message, &rights, fds, fd_count);
 	for (;;) {
 		if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 			return 0;
@@ -151,12 +141,9 @@ int wire_receive(int socket, enum wire_side from, struct wire_frame *ret)
 	struct header h = { 0 };
 	char body[INLINE_MAX];
 	struct iovec parts[2] = { { &h, sizeof h }, { body, sizeof body } };
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * (WIRE_MAX_FDS + 1))];
-	} control;
+	union wire_rights rights;
 	struct msghdr message = {
-		.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes
+		.msg_iov = parts, .msg_iovlen = 2, .msg_control = rights.bytes, .msg_controllen = sizeof rights.bytes
 	};
 	ssize_t got;
 	do

@@ -87,7 +87,11 @@ void wire_put_ended(struct wire_writer *w, const struct wire_ended *m)
 	wire_put_u32(w, m->held.memory);
 	wire_put_u32(w, m->held.cpu);
 	wire_put_u32(w, m->held.processes);
+	wire_put_u32(w, m->held.share);
 	wire_put_i64(w, m->held.from_us);
+	wire_put_i64(w, m->held.counted_us);
+	wire_put_u32(w, m->held.closed);
+	wire_put_u32(w, m->held.uncounted);
 	wire_put_u64(w, m->missed);
 	put_err(w, &m->err);
 }
@@ -108,7 +112,11 @@ void wire_get_ended(struct wire_reader *r, struct wire_ended *ret)
 	ret->held.memory = wire_get_u32(r);
 	ret->held.cpu = wire_get_u32(r);
 	ret->held.processes = wire_get_u32(r);
+	ret->held.share = wire_get_u32(r);
 	ret->held.from_us = wire_get_i64(r);
+	ret->held.counted_us = wire_get_i64(r);
+	ret->held.closed = wire_get_u32(r) != 0;
+	ret->held.uncounted = wire_get_u32(r);
 	ret->missed = wire_get_u64(r);
 	get_err(r, &ret->err);
 }

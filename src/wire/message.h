@@ -116,14 +116,19 @@ struct wire_heard {
 enum wire_wish {
 	WIRE_TELL_START = 1 << 0,   /* STARTED at once; else when it happens to be noticed, which is cheaper */
 	WIRE_WANT_SAMPLES = 1 << 1, /* SAMPLE */
-	WIRE_WANT_FRESH = 1 << 2,   /* nothing that another run has used, and nothing that another gets */
-	WIRE_ALL_WISHES = (1 << 3) - 1,
+	WIRE_WANT_FRESH = 1 << 2,   /* no jail that another run has used, and none that another gets */
+	WIRE_KEEP_SPARE = 1 << 3,   /* what the next run like it begins with may be made when it has ended */
+	WIRE_ALL_WISHES = (1 << 4) - 1,
 };
 
 /* Which limits a control group held, by its version (0: none did), and since when. */
 struct wire_held {
-	uint32_t memory, cpu, processes;
+	uint32_t memory, cpu, processes, share;
 	int64_t from_us; /* 0: no group; else counted from the start, and 1 for a group that it was born into */
+	/* Where no group held the time: */
+	int64_t counted_us; /* since when a counter did; 0: none */
+	bool closed;        /* all processors counted as used, since somebody could not be looked into */
+	uint32_t uncounted; /* errno: why none did, or not for everybody */
 };
 
 /* WIRE_ENDED: the run is over and nothing of it is left. */

@@ -118,7 +118,7 @@ static void P_006_sigchld_is_the_hosts(void **state)
 
 /* ---- descriptors ---- */
 
-static int closed_standard(void)
+__attribute__((unused)) static int closed_standard(void)
 {
 	close(0);
 	close(1);
@@ -223,7 +223,9 @@ static int all_close_on_exec(void)
 static void P_007_descriptors_are_the_hosts(void **state)
 {
 	(void)state;
+#ifndef __SANITIZE_ADDRESS__ /* its warning about stacks goes to descriptor 2, which is the input in a reaper of that moment */
 	in_a_host(closed_standard);
+#endif
 	in_a_host(many_open);
 	in_a_host(no_descriptor_left);
 	in_a_host(all_close_on_exec);

@@ -78,6 +78,9 @@ static void P_011_setters_take_what_a_file_could_hold(void **state)
 	assert_int_equal(cordon_policy_set_number(policy, "resourceLimits.timeoutMs", 1500, &error), 0);
 	assert_int_equal(cordon_policy_set_number(policy, "maxMemoryMB", 64, &error), 0);
 	assert_int_equal(cordon_policy_set_number(policy, "maxCpuSeconds", CORDON_UNLIMITED, &error), 0);
+	assert_int_equal(cordon_policy_set_number(policy, "maxCpus", 2, &error), 0);
+	assert_int_equal(cordon_policy_set_text(policy, "maxCpus", "0.5", &error), 0);
+	assert_int_equal(cordon_policy_set_number(policy, "cpuWeight", 50, &error), 0);
 	assert_int_equal(cordon_policy_set_number(policy, "userId", CORDON_ANY_ID, &error), 0);
 	assert_int_equal(cordon_policy_set_switch(policy, "allowNetwork", 1, &error), 0);
 	assert_int_equal(cordon_policy_set_switch(policy, "allowNetwork", 0, &error), 0);
@@ -93,6 +96,8 @@ static void P_011_setters_take_what_a_file_could_hold(void **state)
 	static const char *const holds[] = { "\"timeoutMs\": 1500",
 					     "\"maxMemoryMB\": 64",
 					     "\"maxCpuSeconds\": null",
+					     "\"maxCpus\": 0.5",
+					     "\"cpuWeight\": 50",
 					     "\"userId\": null",
 					     "\"allowNetwork\": false",
 					     "\"isolationLevel\": \"process\"",
@@ -106,6 +111,12 @@ static void P_011_setters_take_what_a_file_could_hold(void **state)
 	assert_int_equal(cordon_policy_set_number(policy, "maxMemoryMb", 1, &error), -EINVAL);
 	assert_non_null(strstr(error.hint, "maxMemoryMB"));
 	assert_int_equal(cordon_policy_set_number(policy, "timeoutMs", 0, &error), -ERANGE);
+	assert_int_equal(cordon_policy_set_number(policy, "maxCpus", 0, &error), -ERANGE);
+	assert_int_equal(cordon_policy_set_number(policy, "maxCpus", 1025, &error), -ERANGE);
+	assert_int_equal(cordon_policy_set_number(policy, "maxCpus", INT64_MAX - 1, &error), -ERANGE);
+	static const char *const no_cores[] = { "", "-1", "0.001", "1.", ".5", "0.5555", "1e2", " 1", "99999999999999999999" };
+	for (size_t i = 0; i < COUNT_OF(no_cores); i++)
+		assert_true(cordon_policy_set_text(policy, "maxCpus", no_cores[i], &error) < 0);
 	assert_int_equal(cordon_policy_set_number(policy, "allowNetwork", 1, &error), -EINVAL);
 	assert_int_equal(cordon_policy_set_switch(policy, "timeoutMs", 1, &error), -EINVAL);
 	assert_int_equal(cordon_policy_set_text(policy, "isolationLevel", "proces", &error), -EINVAL);

@@ -111,6 +111,36 @@ static void P_043_no_result_before_the_end(void **state)
 	cordon_python_call_free(call); /* cancels it */
 }
 
+/* Two tenants with the same list have an interpreter each (its secret of hashing tells), and what another tenant may import nobody
+ * else gets, however their calls are mixed. */
+static void tenants_share_nothing(void **state)
+{
+	(void)state;
+	struct cordon_python *tenants[] = { open_python(NULL, (struct cordon_python_options){ 0 }),
+					    open_python(NULL, (struct cordon_python_options){ 0 }),
+					    open_python(NULL, (struct cordon_python_options){ .imports = "data" }) };
+	struct cordon_python_call *calls[12];
+	char secret[2][64] = { "" };
+	for (size_t i = 0; i < COUNT_OF(calls); i++)
+		calls[i] = begin(tenants[i % 3], (struct cordon_python_call_options){
+							 .code = i < 6 ? "hash('tenant')" : "import math\nmath.floor(1.5)" });
+	for (size_t i = 0; i < COUNT_OF(calls); i++) {
+		assert_int_equal(cordon_python_call_wait(calls[i], 20000), 1);
+		const struct cordon_python_result *r = cordon_python_call_result(calls[i]);
+		assert_int_equal(r->success, i < 6 || i % 3 == 2);
+		if (i < 6 && i % 3 < 2)
+			snprintf(secret[i % 3], sizeof secret[0], "%s", r->value);
+		if (i >= 6 && i % 3 < 2)
+			assert_non_null(strstr(r->error, "Import not whitelisted: math"));
+	}
+	assert_true(secret[0][0] && secret[1][0]);
+	assert_string_not_equal(secret[0], secret[1]);
+	for (size_t i = 0; i < COUNT_OF(calls); i++)
+		cordon_python_call_free(calls[i]);
+	for (size_t i = 0; i < COUNT_OF(tenants); i++)
+		cordon_python_close(tenants[i]);
+}
+
 static void a_function_is_called_with_json(void **state)
 {
 	(void)state;
@@ -193,6 +223,7 @@ int main(void)
 		cmocka_unit_test(P_041_each_has_a_fresh_state_and_limits_of_its_own),
 		cmocka_unit_test(P_042_a_call_can_be_cancelled),
 		cmocka_unit_test(P_043_no_result_before_the_end),
+		cmocka_unit_test(tenants_share_nothing),
 		cmocka_unit_test(a_function_is_called_with_json),
 		cmocka_unit_test(the_engines_descriptor_tells),
 		cmocka_unit_test(P_040_nothing_is_left_when_it_is_closed),

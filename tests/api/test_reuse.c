@@ -1,54 +1,7 @@
 /* Jails are kept for the next run of the same plan: what does one run leave for the next? Each attack is made in a kept jail, and
  * the run after it looks; the twin shows that the jail was kept, or that what is allowed works. In a new jail the command is
  * one of the first processes, since nothing ran in it before. */
-#include "api.h"
-
-#include <sched.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <time.h>
-
-static struct cordon_engine *engine;
-static char said[8192];
-static char new_pid[32]; /* of a command in a new jail */
-
-#define WHO "set -- /proc/[0-9]*; echo $#"
-
-/* What a script says, both streams together; the exit status is put behind unless it is 0. */
-static const char *say_with(struct cordon_engine *in, const struct cordon_policy *policy, const char *script, const char *argument)
-{
-	struct cordon_run_options options = { .skip_guard = 1,
-					      .policy = policy,
-					      .argv = ARGV("sh", "-c", script, "sh", argument ? argument : "") };
-	struct cordon_run *run = start(in, options);
-	const struct cordon_result *result = finish(run);
-	int length = snprintf(said, sizeof said, "%s%s", result->output[0], result->output[1]);
-	while (length > 0 && said[length - 1] == '\n')
-		said[--length] = '\0';
-	if (result->exit_status)
-		snprintf(said + length, sizeof said - (size_t)length, "%s(%d%s%s)", length ? " " : "", result->exit_status,
-			 result->error ? " " : "", result->error ? result->error->message : "");
-	cordon_run_free(run);
-	return said;
-}
-
-static const char *say(const char *script)
-{
-	return say_with(engine, NULL, script, NULL);
-}
-
-static int is_kept(void)
-{
-	return strcmp(say("echo $$"), new_pid) != 0;
-}
-
-/* Two runs of the plan, and the next one finds a jail. */
-static void warm(void)
-{
-	say("true");
-	say("true");
-	assert_true(is_kept());
-}
+#include "reuse.h"
 
 /* The attack, in a kept jail, and what the next run sees of it. */
 static void expect_trace(const char *attack, const char *look, const char *expected)
@@ -66,21 +19,6 @@ static void expect_trace(const char *attack, const char *look, const char *expec
 	if (strcmp(answer, expected) != 0)
 		print_message("# after \"%s\" \"%s\" says: %s\n", attack, look, answer);
 	assert_string_equal(answer, expected);
-}
-
-static int open_one(void **state)
-{
-	(void)state;
-	engine = open_engine();
-	snprintf(new_pid, sizeof new_pid, "%s", say("echo $$"));
-	return 0;
-}
-
-static int close_one(void **state)
-{
-	(void)state;
-	cordon_engine_close(engine);
-	return 0;
 }
 
 /* ---- that they are kept, and when not ---- */
@@ -129,7 +67,7 @@ static void several_at_once_have_one_each(void **state)
 	struct cordon_run *runs[20];
 	for (int round = 0; round < 4; round++) {
 		for (size_t i = 0; i < COUNT_OF(runs); i++) /* who is there, beside the jail and the shell? */
-			runs[i] = start(engine, (struct cordon_run_options){ .argv = ARGV("sh", "-c", WHO) });
+			runs[i] = start(engine, (struct cordon_run_options){ .policy = level, .argv = ARGV("sh", "-c", WHO) });
 		for (size_t i = 0; i < COUNT_OF(runs); i++) {
 			const struct cordon_result *result = finish(runs[i]);
 			assert_string_equal(result->output[0], "2\n");
@@ -239,6 +177,8 @@ static void signals_are_not_passed_on(void **state)
 		say(script);
 		assert_string_equal(say("sleep 0.02; echo alive"), "alive");
 	}
+	/* Nor do those that nobody waits for stay where the next run could read them. */
+	expect_trace("kill -40 1; kill -WINCH 1; echo done", "grep ShdPnd /proc/1/status | tr -d '\\t'", "ShdPnd:0000000000000000");
 	warm();
 	assert_string_equal(say("kill -9 1; kill -STOP 1; cut -d' ' -f3 /proc/1/stat | tr SDR www"), "w");
 	assert_true(is_kept());
@@ -255,31 +195,6 @@ static void nothing_is_told_of_the_last_run(void **state)
 }
 
 /* ---- what the paths are now ---- */
-static void put(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static const char *in_work(const char *name)
-{
-	static char paths[4][4200];
-	static int next;
-	char *path = paths[next++ % 4];
-	snprintf(path, sizeof paths[0], "%s/%s", work(), name);
-	return path;
-}
-
-static struct cordon_policy *policy_with(const char *format)
-{
-	char json[20000];
-	const char *w = work();
-	snprintf(json, sizeof json, format, w, w);
-	return policy_of(json);
-}
-
 static void replaced_directories_are_noticed(void **state)
 {
 	(void)state;
@@ -317,7 +232,7 @@ static void replaced_files_are_noticed(void **state)
 	snprintf(file, sizeof file, "%s/f", outside);
 	snprintf(other, sizeof other, "%s/g", outside);
 	put(file, "old");
-	snprintf(json, sizeof json, "{\"allowedReadPaths\":[\"%s\"]}", file);
+	snprintf(json, sizeof json, "{%s\"allowedReadPaths\":[\"%s\"]}", level ? CONTAINER "," : "", file);
 	struct cordon_policy *policy = policy_of(json);
 	for (int i = 0; i < 3; i++)
 		assert_string_equal(say_with(engine, policy, "cat $1", file), "old");
@@ -326,6 +241,8 @@ static void replaced_files_are_noticed(void **state)
 	assert_string_equal(say_with(engine, policy, "cat $1", file), "new");
 	put(file, "written over");
 	assert_string_equal(say_with(engine, policy, "cat $1", file), "written over");
+	/* The twin: that alone does not cost the jail. */
+	assert_string_equal(say_with(engine, policy, "cat $1; test $$ -gt 4 && echo , kept", file), "written over, kept");
 	cordon_policy_free(policy);
 	unlink(file);
 	rmdir(outside);
@@ -352,10 +269,40 @@ static void hidden_files_stay_hidden(void **state)
 	unlink(in_work("secret"));
 }
 
+static void what_can_be_written_stays_as_it_was(void **state)
+{
+	(void)state;
+	const char *look = "ls -A $HOME $TMPDIR /dev/shm /dev/pts | tr '\\n' ' ' | sed 's/ *$//'";
+	char clean[sizeof said]; /* the working directory may lie in /tmp */
+	memcpy(clean, say(look), sizeof clean);
+	assert_memory_equal(clean, "/dev/pts: ptmx  /dev/shm:  /home/sandbox:  /tmp:", 48);
+	expect_trace("echo x >$HOME/left; echo done", look, clean);
+	expect_trace("mkdir -p $TMPDIR/a/b; echo done", look, clean);
+	expect_trace("echo x >/dev/shm/left; echo done", look, clean);
+	const char *modes = "stat -c '%a %u %F' $HOME $TMPDIR /dev/shm /dev/pts /dev/pts/ptmx";
+	char expected[sizeof said];
+	memcpy(expected, say(modes), sizeof expected);
+	expect_trace("chmod 755 $HOME && echo done", modes, expected);
+	expect_trace("chmod 711 /tmp /dev/shm 2>/dev/null; echo done", modes, expected); /* not everyone's */
+	expect_trace("chmod 711 /dev/pts 2>/dev/null; echo done", modes, expected);
+	expect_trace("chmod 600 /dev/pts/ptmx 2>/dev/null; echo done", modes, expected);
+	const char *times =
+		"for f in $HOME /tmp /dev/shm /dev/pts /dev/pts/ptmx; do test $(stat -c %Y $f) -gt 1600000000 || echo $f; "
+		"done; echo now";
+	expect_trace("touch -d @12345 $HOME /tmp /dev/shm /dev/pts /dev/pts/ptmx 2>/dev/null; echo done", times, "now");
+	/* System V objects would outlive the run in the namespace. */
+	expect_trace("ipcmk -M 4096 >/dev/null 2>&1; ipcmk -Q >/dev/null 2>&1; ipcmk -S 1 >/dev/null 2>&1; echo done",
+		     "cat /proc/sysvipc/* | wc -l", "3");
+	/* The twin: who cleans up keeps it. */
+	warm();
+	assert_string_equal(say("echo x >$TMPDIR/x && cat $TMPDIR/x && rm $TMPDIR/x"), "x");
+	assert_true(is_kept());
+}
+
 /* ---- what is told of a run is its own ---- */
 static int64_t usage_of(const char *script, int64_t *ret_cpu_us)
 {
-	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV("sh", "-c", script) });
+	struct cordon_run *run = start(engine, (struct cordon_run_options){ .policy = level, .argv = ARGV("sh", "-c", script) });
 	const struct cordon_result *result = finish(run);
 	assert_int_equal(result->exit_status, 0);
 	int64_t peak = result->usage->peak_memory_bytes;
@@ -387,7 +334,7 @@ static void usage_starts_at_nothing(void **state)
 static void a_run_that_is_ended_leaves_nothing(void **state)
 {
 	(void)state;
-	struct cordon_policy *policy = policy_of("{\"resourceLimits\":{\"timeoutMs\":300}}");
+	struct cordon_policy *policy = policy_of("{\"resourceLimits\":{\"timeoutMs\":600}}");
 	for (int i = 0; i < 4; i++) {
 		assert_string_equal(say_with(engine, policy, "echo fine", NULL), "fine");
 		say_with(engine, policy, "trap '' TERM; sleep 20", NULL);
@@ -395,11 +342,12 @@ static void a_run_that_is_ended_leaves_nothing(void **state)
 	assert_string_equal(say_with(engine, policy, WHO, NULL), "2");
 	cordon_policy_free(policy);
 	warm();
-	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV("sleep", "60") });
+	struct cordon_run *run = start(engine, (struct cordon_run_options){ .policy = level, .argv = ARGV("sleep", "60") });
 	usleep(100000);
 	cordon_run_cancel(run);
 	assert_string_equal(finish(run)->kill_reason, "manual");
 	cordon_run_free(run);
+	assert_string_equal(say("echo $$"), new_pid); /* a jail that was told to end its run ends with it */
 	assert_string_equal(say("echo fine"), "fine");
 }
 
@@ -412,7 +360,8 @@ static void refusals_are_told_of_whom_they_concern(void **state)
 	warm();
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
 		struct cordon_run *run =
-			start(engine, (struct cordon_run_options){ .argv = ARGV("sh", "-c", expected[i] ? refused : "true") });
+			start(engine, (struct cordon_run_options){ .policy = level,
+								   .argv = ARGV("sh", "-c", expected[i] ? refused : "true") });
 		finish(run);
 		const char *told = strstr(cordon_run_json(run), "\"denials\"");
 		assert_non_null(told);
@@ -462,6 +411,18 @@ int main(void)
 		CASE(a_run_that_is_ended_leaves_nothing),
 		CASE(refusals_are_told_of_whom_they_concern),
 		CASE(what_cannot_be_started_says_so),
+/* The same at container level, and what is different there. */
+#define INSIDE(name) cmocka_unit_test_setup_teardown(name, open_container, close_one)
+		INSIDE(P_026_a_plan_that_comes_again_finds_a_jail),
+		INSIDE(several_at_once_have_one_each),
+		INSIDE(nor_what_nobody_can_see),
+		INSIDE(nobody_lives_on),
+		INSIDE(the_jail_itself_stays_as_it_is),
+		INSIDE(nothing_is_told_of_the_last_run),
+		INSIDE(what_can_be_written_stays_as_it_was),
+		INSIDE(replaced_files_are_noticed),
+		INSIDE(usage_starts_at_nothing),
+		INSIDE(refusals_are_told_of_whom_they_concern),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, clean_up);

@@ -86,6 +86,36 @@ except OSError as e:
     print(e.errno, n < 70000)'
 expect_equal 'there is an end to files in /tmp' '28 True' "$(cat "$OUT")"
 
+# All that a run adds counts together, wherever it lies; and what lies in memory is memory.
+about 'space of its own'
+mkdir apart && chmod 777 apart
+export XDG_STATE_HOME=$T/state && mkdir -p "$XDG_STATE_HOME"
+space() { # REASON SCRIPT OPTION...
+	local reason=$1 script=$2
+	shift 2
+	run "${inside[@]}" --json --timeout 20s "$@" -- sh -c "$script; sleep 0.4"
+	expect_json killReason "$reason"
+	[ "$reason" != null ] || expect_json exitCode 0
+	rm -rf apart/*
+}
+space disk_limit 'head -c 15M /dev/zero >apart/f; head -c 15M /dev/zero >/tmp/f' --disk 20M --memory 200M
+space disk_limit 'head -c 15M /dev/zero >/dev/shm/f; head -c 15M /dev/zero >apart/f' --disk 20M --memory 200M
+space disk_limit 'head -c 15M /dev/zero >apart/f; head -c 15M /dev/zero >$HOME/f' --disk 20M --memory 200M --cow apart
+space null 'head -c 8M /dev/zero >apart/f; head -c 8M /dev/zero >/tmp/f' --disk 20M --memory 200M
+space null 'head -c 8M /dev/zero >apart/f; head -c 8M /dev/zero >/tmp/f' --disk 20M --memory 200M --cow apart
+space memory_limit 'head -c 60M /dev/zero >/tmp/f' --disk 80M --memory 40M
+space memory_limit 'head -c 60M /dev/zero >apart/f' --disk 80M --memory 40M --cow apart
+space null 'head -c 20M /dev/zero >/tmp/f' --disk 80M --memory 40M
+space null 'head -c 8M /dev/zero >/tmp/f; head -c 8M /dev/zero >$HOME/f' --disk 2G --memory 60M # in memory, since we are below /tmp
+is_root || space null 'head -c 8M /dev/zero >/tmp/f; head -c 8M /dev/zero >$HOME/f' --profile build --memory 60M # these are on the disk then, which others use, too
+run "${inside[@]}" --json --cow apart --disk 20M --memory 200M -- python3 -c 'f = open("apart/f", "wb", 0)
+g = open("apart/g", "wb", 0)
+try:
+    while True: f.write(bytes(1 << 19)); g.write(bytes(1 << 19))
+except OSError as e: print(e.errno)'
+expect_json stdout 28 # a hard end, by the kernel
+rm -rf apart "$XDG_STATE_HOME"
+
 # ---- what is protected ----
 for ground in "${GROUNDS[@]}"; do
 	cd "$ground" || exit 1

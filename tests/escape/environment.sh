@@ -56,6 +56,9 @@ mkdir "$nasty" "$T/$nasty"
 ! is_root || chown "$TEST_UID:$TEST_UID" "$nasty"
 printf '{"%s": 1}' 'bad\u001b[31m' >"$nasty/key.json"
 printf '{"allowedReadPaths": ["/nowhere/\\u001b[31m"], "environment": {"A\\u001b": "x"}}' >"$nasty/value.json"
+printf 'x,\033[31m\n' >"$nasty/bad.csv" && printf '{"c\\u001b": 1}\n' >"$nasty/bad.jsonl" && printf 'junk\033[31m' >"$nasty/bad.tar"
+printf 'x = "\033[31m" +\n' >"$nasty/bad.py"
+printf 'x' >"$T/$nasty/closed" && chmod -R a+rX "$T" "$nasty"
 while IFS= read -r words; do
 	eval "words=($words)"
 	run "$CORDON" "${words[@]}"
@@ -94,6 +97,38 @@ help "$nasty"
 completion "$nasty"
 run --timeout 100ms --cwd "$nasty" -- sleep 5
 run --cwd "$nasty" -- "./$nasty"
+run --trace-denials -- sh -c 'cat "$1" 2>/dev/null' - "$T/$nasty/closed"
+run --trace-denials --json -- sh -c 'cat "$1" 2>/dev/null' - "$T/$nasty/closed"
+learn -- sh -c 'cat "$1" >/dev/null 2>&1' - "$T/$nasty/closed"
+learn --json -- sh -c 'cat "$1" >/dev/null 2>&1' - "$T/$nasty/closed"
+learn --output "$nasty/nowhere/x" -- true
+plot "$nasty/nowhere"
+plot "$nasty/bad.csv"
+run --stats "$nasty/nowhere/x.csv" -- true
+run --cow "$nasty/nowhere" -- true
+changes "$nasty"
+apply "$nasty"
+discard "$nasty"
+run --isolation container --rootfs "$nasty/nowhere" -- true
+run --isolation container --rootfs "$nasty/bad.tar" -- true
+run --isolation container --allow-host "$nasty" -- true
+run --isolation container --publish "$nasty" -- true
+run --isolation container --cwd "$nasty" -- ./nowhere
+run --keep-fd "$nasty" -- true
+run --drain "$nasty" -- true
+run --user "$nasty" -- true
+run --net-rate "$nasty" -- true
+python "$nasty/nowhere"
+python "$nasty/bad.py"
+python --batch "$nasty/bad.jsonl"
+python --allow-import "$nasty" -c 1
+python --imports "$nasty" -c 1
+python -c 'raise ValueError("\x1b[31m\x9b\u202e")'
+python -c $'import os\n\033[31m'
+python --json -c 'raise ValueError("\x1b[31m\x9b\u202e")'
+python --json -c '"\x1b[31m\x9b\u202e"'
+schema "$nasty"
+version "$nasty"
 ROWS
 about 'control characters of a project'
 cd "$nasty" || exit 1
@@ -115,6 +150,11 @@ for path in "$T/secret" ../secret /etc/shadow; do
 	expect_equal 'status' 125 "$STATUS"
 	expect_not_in "$ERR" "token-of-a-secret|near 'root'|expected near"
 done
+about 'who a project can make it run as'
+printf '{"security": {"userId": 1, "groupId": %s}}' "$(stat -c %g /etc/shadow)" >.cordon.json && chmod 644 .cordon.json
+expect_status 1 "$CORDON" run -- cat /etc/shadow
+expect_err 'note: .*security.groupId: .*dropped'
+expect_status 0 "$CORDON" run -- cat /etc/passwd
 rm -f .cordon.json
 about 'a name of a process'
 run "$CORDON" run --json --processes 5 -- python3 -c "import ctypes, time; ctypes.CDLL(None).prctl(15, b'x) R 1 1\\n\\x1b[31m', 0, 0, 0); time.sleep(0.3)"

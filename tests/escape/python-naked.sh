@@ -26,6 +26,38 @@ while read -r name result; do
 done <"$OUT"
 if [ $count -ge 90 ]; then ok "$count deeds were tried"; else not_ok "all deeds were tried" "$count"; fi
 
+# ---- who owns descriptor 3 can write what it likes there: nothing but its own word is taken, and the zygote lives on ----
+/usr/bin/python3 "$TOP/tests/escape/python-naked/forge.py" >forge.jsonl
+CORDON_PYTHON=$NAKED run "$CORDON" python --batch forge.jsonl
+while IFS='|' read -r id result; do
+	case $id-$result in
+	alive-'True None 42' | two-'True None ') ok "$id" ;;
+	alive-* | two-*) not_ok "$id" "$result" ;;
+	*'-False crash ') ok "forged: $id: a crash" ;;
+	*) not_ok "forged: $id: a crash" "$result" ;;
+	esac
+done < <(/usr/bin/python3 -c '
+import json, sys
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    print(r["id"], "|", r["success"], " ", r.get("errorType"), " ", r["output"].strip(), sep="")' "$OUT")
+expect_equal 'all of them answered, and nothing of cordon failed' '24 1' "$(wc -l <"$OUT") $STATUS"
+
+# The same in an interpreter for one program, which may say that its start has failed, but not when it has not.
+while read -r code; do
+	code=$(/usr/bin/python3 -c 'import json, sys; print(json.loads(sys.argv[1]))' "$code")
+	CORDON_PYTHON=$NAKED run "$CORDON" python --json --timeout 2s -c "$code"
+	expect_equal 'forged: a start that failed: a crash' crash "$(json "$OUT" errorType)"
+	expect_not_in "$ERR" ESCAPED
+done < <(/usr/bin/python3 -c '
+import json, sys
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    if r["id"] == "an interpreter that was lost":
+        print(json.dumps(r["code"]), json.dumps(r["code"].replace("os.write(3, ", "os.write(3, bytes(4) + ")), sep="\n")' forge.jsonl)
+CORDON_PYTHON=$NAKED run "$CORDON" python --json -c 'print(6 * 7)'
+expect_equal 'the twin' '42' "$(json "$OUT" output)"
+
 CORDON_PYTHON=$BUILD/tests/teeth/cordon-python-bare run "$CORDON" python --timeout 20s --memory 1G --input '"harmless"' "$deeds"
 for name in open stat listdir fork socket-unix memfd pipe kill-self map-shared map-code prctl ioctl uname; do
 	if grep -qx "$name DONE" "$OUT" || { [ $name = ioctl ] && grep -q "^ioctl ENOTTY" "$OUT"; }; then ok "without the kernel's layer: $name is done"

@@ -66,6 +66,13 @@ text = open(sys.argv[1], "rb").read()
 assert not any(b < 32 and b not in (10,) for b in text) and b"\x7f" not in text, "control characters"
 r = json.loads(text.decode("utf-8"), object_pairs_hook=lambda pairs: (len({k for k, _ in pairs}) == len(pairs) or sys.exit("twice")) and dict(pairs))
 assert r["exitCode"] == 9 and r["killReason"] is None' "$OUT"
+about 'output that steers a terminal'
+run "$CORDON" run --json -- printf '\302\233\061m \342\200\256 \330\234 \033]0;x\007 \342\202\254'
+expect 'is numbers in the report, and arrives' python3 -c '
+import json, sys, unicodedata
+text = open(sys.argv[1], encoding="utf-8").read()
+assert not any(c != "\n" and unicodedata.category(c) in ("Cc", "Cf") for c in text), "steers"
+assert json.loads(text)["stdout"] == "\x9b1m \u202e \u061c \x1b]0;x\x07 \u20ac" and "\u20ac" in text' "$OUT"
 about 'a stopped group'
 for who in 0 '$PPID' 1; do
 	run "$CORDON" run --json --timeout 1s -- sh -c "kill -STOP $who; sleep 30"

@@ -73,7 +73,7 @@ for ground in "${GROUNDS[@]}"; do
 		expect_not_in "$T/said" '^went through: (limits|scheduling|ioprio)'
 		expect_in "$T/said" "^kill $victim "
 		expect_equal 'nothing has reached the victim' 0000000000000000 "$(sed -n 's/^ShdPnd:\t//p' /proc/$victim/status)"
-		expect_equal 'the victim sleeps on' 'S 0' "$(sed 's/.*) //' /proc/$victim/stat 2>/dev/null | cut -d ' ' -f 1) $(ps -o ni= -p $victim | tr -d ' ')"
+		expect_equal 'the victim sleeps on, as nice as ever' "S $(nice)" "$(sed 's/.*) //' /proc/$victim/stat 2>/dev/null | cut -d ' ' -f 1) $(ps -o ni= -p $victim | tr -d ' ')"
 	done
 done
 cd "$WORK" || exit 1

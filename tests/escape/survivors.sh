@@ -3,9 +3,10 @@
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 deeds=$PROBE_DIR/deeds
-marked() { # MARK: processes of ours with this word in their command line
+marked() { # MARK: processes with this word in their command line, but for us and the tool's own warmer: killed, it ends with its wait
 	local pid found=
 	for pid in /proc/[0-9]*; do
+		! grep -qsx cordon-warmer "$pid/comm" || continue
 		{ tr '\0' ' ' <"$pid/cmdline"; } 2>/dev/null | grep -q -- "$1" && [ "${pid#/proc/}" != $$ ] && [ "${pid#/proc/}" != "$BASHPID" ] && found+="${pid#/proc/} "
 	done
 	echo "$found"

@@ -112,7 +112,8 @@ closes WORLD_SCRATCH "${inside[@]}" -- sh -c 'head -c 100000 /dev/zero >/tmp/x &
 : >there
 closes OVERLAY "${inside[@]}" --cow . -- sh -c '[ -e there ] && echo works'
 closes OWN_NETWORK "${inside[@]}" --allow-host localhost:9 -- sh -c 'grep -q " 0A " /proc/net/tcp && echo works' # the proxy listens
-seen+='WORLD_LINK ' # gives: a name that leads to what is there
+mkdir -p "$outside/image/bin" && cp "$(command -v busybox)" "$outside/image/bin/busybox" && chmod -R a+rX "$outside/image"
+closes ROOTFS --rootfs "$outside/image" -- /bin/busybox echo works
 if is_root; then
 	bite DROP_INNER_BOUNDING '^CapBnd:	0+$' '^CapBnd:	0*[1-9a-f]' "${inside[@]}" -- grep CapBnd: /proc/self/status
 elif [ "$(sed -n 's/^CapBnd:	//p' /proc/self/status)" != 0 ]; then

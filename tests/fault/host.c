@@ -2,8 +2,9 @@
  *
  * It starts the command COUNT times, says "up", and waits for all of them. With HOST_WARM in its environment it has run `true`
  * twice before, so that there are jails that are kept, and its private directory is in memory, as jails want it. Then it says what
- * became of them, one line: the exit statuses. A line on standard input makes it run `true` once more, to show that it still can,
- * and end. */
+ * became of them, one line: the exit statuses; with HOST_STORM before it, how many signals it has caught meanwhile. A line on
+ * standard input makes it run `true` once more, to show that it still can, and end. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,15 @@
 
 #include <cordon/cordon.h>
 
-#define MOST 64
+#define MOST 256 /* runs */
+
+static volatile sig_atomic_t caught;
+
+static void catch (int number)
+{
+	(void)number;
+	caught = caught + 1;
+}
 
 static int give_up(const struct cordon_error *error)
 {
@@ -42,6 +51,8 @@ int main(int argc, char **argv)
 	if (argc < 5)
 		return 2;
 	int count = (int)strtol(argv[2], NULL, 10);
+	if (getenv("HOST_STORM")) /* without SA_RESTART: every call of the library that waits is interrupted */
+		sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = catch }, NULL);
 	struct cordon_engine_options engine_options = { .size = sizeof engine_options, .keeper_path = argv[1] };
 	if (cordon_engine_open(&engine_options, &engine, &error) < 0)
 		return give_up(&error);
@@ -68,6 +79,8 @@ int main(int argc, char **argv)
 		snprintf(line + strlen(line), sizeof line - strlen(line), " %d", cordon_run_result(runs[i])->exit_status);
 		cordon_run_free(runs[i]);
 	}
+	if (getenv("HOST_STORM"))
+		dprintf(1, "caught %d\n", (int)caught);
 	dprintf(1, "%s\n", line);
 	if (read(0, line, sizeof line) <= 0)
 		return 3;

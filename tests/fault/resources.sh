@@ -26,12 +26,16 @@ expect_err 'No space left'
 
 about 'a full disk below TMPDIR'
 # shellcheck disable=SC2016
-script='mount -t tmpfs -o size=64k,mode=1777 none "$1" && cd "$1" && { head -c 1M /dev/zero >fill; export TMPDIR=$1; "$2" run --disk 1000M -- sh -c "echo ran"; echo "status $?"; rm fill; "$2" run --disk 1000M -- sh -c "echo again"; echo "status $?"; ls -A; }'
-mkdir "$T/small" && chmod 777 "$T/small"
-if is_root; then # an ordinary user who may mount is root in his namespace, and cordon refuses to be that
-	run timeout 30 unshare -m sh -c "$script" - "$T/small" "$CORDON"
-	expect 'it runs whole, or says why not' grep -qE '^(ran|status 125)$' "$OUT"
-	expect_out '^again$'
-	expect_not_in "$OUT" '^cordon-|^fill'
+script='mount -t tmpfs -o size=64k,mode=1777 none "$1" && cd "$1" && exec setpriv --reuid="$3" --regid="$3" --clear-groups sh -c "$4" - "$1" "$2"'
+# shellcheck disable=SC2016
+inner='head -c 1M /dev/zero >fill; export TMPDIR=$1; "$2" run --disk 1000M -- sh -c "echo ran"; echo "status $?"; rm fill; "$2" run --disk 1000M -- sh -c "echo again"; echo "status $?"; ls -A'
+if is_root; then # an ordinary user who may mount is root in his namespace, and cordon refuses to be that: root does it for both
+	mkdir "$GROUND/small"
+	for uid in 0 "$TEST_UID"; do
+		run timeout 30 env HOME="$GROUND/small" unshare -m sh -c "$script" - "$GROUND/small" "$CORDON" "$uid" "$inner"
+		expect "user $uid: it runs whole, or says why not" grep -qE '^(ran|status 125)$' "$OUT"
+		expect_out '^again$'
+		expect_not_in "$OUT" '^cordon-|^fill'
+	done
 fi
 finish

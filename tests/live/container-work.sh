@@ -61,6 +61,24 @@ if command -v node npm >/dev/null; then
 	! is_root || chown -R "$TEST_UID:$TEST_UID" app dep
 	same 'cd app && npm install --silent --offline --no-audit --no-fund --cache ../cache ../dep >/dev/null 2>&1; node -e "require(\"dep\")"; rm -rf node_modules ../cache'
 fi
+if command -v node >/dev/null; then
+	about 'a web server of node'
+	cat >server.js <<-'J'
+		require("http").createServer((q, r) => { r.end("you asked for " + q.url + "\n"); setTimeout(() => process.exit(0), 50) }).listen(8080, "127.0.0.1", () => console.log("listens"))
+	J
+	! is_root || chown "$TEST_UID:$TEST_UID" server.js
+	"${inside[@]}" --publish 0:8080 -- node server.js >"$T/served" 2>"$T/told" &
+	server=$!
+	for _ in $(seq 100); do
+		port=$(sed -n 's/.*its port 8080 is 127.0.0.1:\([0-9]*\) here.*/\1/p' "$T/told")
+		[ -z "$port" ] || ! grep -q listens "$T/served" || break
+		sleep 0.05
+	done
+	expect_equal 'reached from outside' 'you asked for /page' "$(python3 -c 'import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open("http://127.0.0.1:%s/page" % sys.argv[1], timeout=10).read().decode(), end="")' "${port:-1}" 2>&1)"
+	wait "$server"
+	expect_equal 'and it ends as it would outside' 0 $?
+	expect_equal 'what it printed' listens "$(cat "$T/served")"
+fi
 about 'programs that read /etc'
 same 'bash -c "echo \$BASH_VERSION"'
 same 'openssl version'

@@ -158,4 +158,12 @@ if is_root; then
 	expect_status 125 "$CORDON" run --user 0 -- id
 	cd "$WORK" || exit 1
 fi
+
+# ---- cores: a reaper that is made ahead is pushed to another one, and let go ----
+about 'cores'
+cores() { "$@" grep -h Cpus_allowed_list /proc/self/status | sort -u; }
+for attempt in 1 2 3 4 5; do cores "$CORDON" run -- ; done >"$T/cores" 2>&1
+expect_equal 'all that the caller has, each time' "$(cores env)" "$(sort -u "$T/cores")"
+first=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
+expect_equal 'one, if the caller has one' "$(cores taskset -c "$first")" "$(cores taskset -c "$first" "$CORDON" run --)"
 finish

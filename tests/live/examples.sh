@@ -45,4 +45,15 @@ expect_out '^ended: manual$'
 about 'poll loop'
 expect_status 0 "$E/example_poll_loop"
 expect_out '^100 commands ended, 100 with the right answer; the loop ticked meanwhile: yes$'
+
+about 'publish'
+if "$CORDON" run --isolation container -- true 2>/dev/null; then
+	export XDG_STATE_HOME=$T/state && mkdir -p "$XDG_STATE_HOME"
+	expect_status 0 "$E/example_publish" .
+	expect_out '^the server says: HTTP/1.0 200 OK$'
+	expect_out '^changes kept apart: 1$'
+	expect 'which the host does not see' test ! -e made-inside
+	expect_status 0 "$CORDON" changes "$(sed -n 's/.*cordon changes //p' "$OUT")"
+	expect_out 'made-inside'
+fi
 finish

@@ -85,6 +85,16 @@ with_groups() {
 			expect_json exitCode 0
 		done
 	done
+	# From the first moment, before there is a group: what the meter lets pass is bounded, too.
+	for kind in many daemon; do
+		about "$ABOUT_WHO: memory at once, by $kind"
+		sandbox --json --memory 100M --read "$PROBE_DIR" -- "$PROBE_DIR/eat" $kind memory 320
+		expect_json killReason memory_limit
+		expect_between 'peak, MB' 60 "$(json "$OUT" resourceUsage.peakMemoryMB)" 164
+		echo "# overshoot: peak $(json "$OUT" resourceUsage.peakMemoryMB) of 100 MB"
+		sandbox --json --memory 100M --read "$PROBE_DIR" -- "$PROBE_DIR/eat" $kind memory 60
+		expect_json exitCode 0
+	done
 	about "$ABOUT_WHO: memory, daemonised"
 	sandbox --json --memory 100M -- sh -c 'for i in 1 2 3; do (setsid python3 hog.py anon 60 0.3 &); done; sleep 5'
 	expect_json killReason memory_limit

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	return status;
 }
 END
-libs=$(pkg-config --libs jansson libseccomp)
+libs=$(sed -n "s/^Libs.private: //p" "$TOP/src/engine/cordon.pc.in")
 sanitize=${SANITIZED:+-fsanitize=address,undefined}
 # shellcheck disable=SC2086
 expect 'a program links with the shared library' cc -I"$TOP/include" host.c -o shared "$BUILD/libcordon.so" -Wl,-rpath,"$BUILD" $sanitize

@@ -221,6 +221,11 @@ sandbox --disk 1M -- sh -c 'head -c 3000000 /dev/zero >big; echo $?'
 expect_between 'bytes' 1 "$(stat -c %s big)" 1048576
 sandbox --disk 1M -- sh -c 'head -c 900000 /dev/zero >small && echo fine'
 expect_out '^fine$'
+about 'disk, the place for TMPDIR is as large as was asked for'
+for size in 7 100 101; do # the usual size is made ahead
+	sandbox --disk ${size}M -- stat -f -c '%b %S' /dev/shm
+	expect_out "^$((size * 256)) 4096$"
+done
 about 'disk, the sum in TMPDIR'
 sandbox --disk 4M -- sh -c 'for i in 1 2 3; do head -c 3000000 /dev/zero >$TMPDIR/$i || echo full; done'
 expect_out '^full$'

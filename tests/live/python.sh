@@ -48,6 +48,73 @@ says errorType ZeroDivisionError 'an exception'; says line 2 'an exception'; say
 if grep -q 'return 1/0' "$ERR" && ! grep -q 'cordon-python\|runpy\|\.c"' "$ERR"; then ok 'a traceback shows the program and nothing else'; else not_ok 'a traceback shows the program and nothing else' "$(cat "$ERR")"; fi
 py -c $'x = (1,\nprint('; says errorType SyntaxError 'a syntax error'
 
+# ---- each wording with its line and a caret ----
+points() { # LINE COLUMN TRACEBACK TEXT
+	says line "$1" "$4"; says column "$2" "$4"; says traceback "$3" "$4"
+}
+py -c $'x = 1\nimport re, os'; points 2 12 $'  File "<code>", line 2\n    import re, os\n               ^^' 'a blocked import'
+py -c $'def f():\n    import numpy'; points 2 12 $'  File "<code>", line 2\n    import numpy\n           ^^^^^' 'an import that is not listed'
+py -c $'\ny = eval("1")'; points 2 5 $'  File "<code>", line 2\n    y = eval("1")\n        ^^^^' 'eval'
+py -c $'x = 1\ny = [0] + ["a" * 80000000]'; points 2 12 $'  File "<code>", line 2\n    y = [0] + ["a" * 80000000]\n               ^^^^^^^^^^^^^^' 'memory'
+py --timeout 200ms -c $'def f(x):\n    while x: pass\nf(2)'; points 2 5 $'  File "<code>", line 2\n    while x: pass\n    ^^^^^^^^^^^^^' 'time'
+says error 'Execution timeout exceeded 200ms' 'time'
+# In the middle of one instruction, too.
+for row in 'time.sleep(9)' 're.match("(a*)*b", "a" * 40)' 'x = 7 ** 9 ** 9' '[0] * 9 == sorted(range(10 ** 8), key=str)'; do
+	for _ in 1 2 3; do # it has to come to that within a few milliseconds, on a busy machine, too
+		py --timeout 200ms --memory 4G --imports data -c "import re, time"$'\n'"$row"
+		[ "$(field line)" = null ] || break
+	done
+	says error 'Execution timeout exceeded 200ms' "$row"; says line 2 "$row"
+done
+
+# ---- what is not named is not loaded; what is named, in whatever way, is ----
+py --imports data -c $'import math, statistics as s\nprint(math.floor(s.mean([1, 2])))'; says output 1 'modules that are named'
+py -c $'import ｊｓｏｎ\nprint(json.dumps([1]))'; says output '[1]' 'a name in other letters'
+py -c $'# coding: utf-8\nimport json\nprint(json.dumps([2]))'; says output '[2]' 'a coding cookie'
+py -c $'print("\\N{BULLET}", "x".encode("unicode_escape").decode())'; says output '• x' 'what the interpreter itself loads late'
+py --input '[1, 2.5, "a\u00e9\ud83d\ude00", {"k": [null, true]}, 123456789012345678901234567890]' -c 'print(ascii(input))'
+says output "[1, 2.5, 'a\xe9\U0001f600', {'k': [None, True]}, 123456789012345678901234567890]" 'JSON'
+for text in '[1,]' '{"a" 1}' '01' '[' '"abc' '{"a":1}x' "$(printf '[%.0s' {1..2000})"; do py --input "$text" -c 1; says errorType ValueError "not JSON: ${text:0:20}"; done
+
+# ---- policies: limits, and modules that stay blocked unless a file names them ----
+about policy
+export XDG_CONFIG_HOME=$T/config
+mkdir -p "$XDG_CONFIG_HOME/cordon" project && chmod 755 project
+echo '{"unblockedImports": ["pickle", "io"]}' >p.json
+run "$CORDON" python --allow-import pickle -c 1; expect_equal 'pickle stays blocked' 125 $STATUS; expect_err 'unblockedImports'
+py --profile ./p.json -c 'import pickle'; says error 'Import not whitelisted: pickle. Allowed: json, re, typing' 'unblocked is not allowed'
+py --profile ./p.json --allow-import pickle -c $'import pickle\nprint(pickle.loads(pickle.dumps([1])))'; says output '[1]' 'a file unblocks it'
+py --profile ./p.json --allow-import io -c $'import io\nio.open("/etc/passwd")'; says error 'Blocked: open not allowed' 'what it unblocks has no files'
+cp p.json "$XDG_CONFIG_HOME/cordon/policy.json" && chmod 644 "$XDG_CONFIG_HOME/cordon/policy.json"
+py --allow-import pickle -c $'import pickle\nprint(1)'; says output 1 'so does the file of the user'
+rm "$XDG_CONFIG_HOME/cordon/policy.json"
+py --profile strict -c 1; expect_equal 'a built-in profile says nothing of Python' 125 $STATUS
+echo '{"resourceLimits": {"timeoutMs": 200}}' >t.json
+py --profile ./t.json -c 'while True: pass'; says error 'Execution timeout exceeded 200ms' 'limits of a file'
+cd project || exit
+echo '{"unblockedImports": ["pickle"], "resourceLimits": {"timeoutMs": 300, "maxMemoryMB": 4000}}' >.cordon.json
+py -c 'while True: pass'; says error 'Execution timeout exceeded 300ms' 'a project narrows'
+py --allow-import pickle -c 1; expect_equal 'and widens nothing' 125 $STATUS
+echo '{"code": "1", "timeoutMs": 1000}' >b.jsonl; run "$CORDON" python --batch b.jsonl
+expect_equal 'a line of a batch cannot ask for more' 125 $STATUS; expect_err 'line 1 of the batch: more time'
+cd .. && rm -r project
+if is_root && unshare -m true 2>/dev/null; then
+	here=$PWD
+	mkdir -p etc && cp -a /etc/passwd /etc/group /etc/ld.so.cache etc/ && mkdir -p etc/cordon && chmod 755 etc etc/cordon
+	under() { # JSON WORD...
+		echo "$1" >etc/cordon/policy.json; chmod 644 etc/cordon/policy.json; shift
+		run unshare -m sh -c 'mount --make-rprivate / && mount --bind "$1" /etc && shift && exec "$@"' sh "$here/etc" "$CORDON" python "$@"
+	}
+	low='{"resourceLimits": {"timeoutMs": 400, "maxMemoryMB": 20}, "unblockedImports": []}'
+	under "$low" -c 'while True: pass'; expect_equal 'the ceiling cuts what nobody asked for' 124 $STATUS; expect_err 'exceeded 400ms'
+	under "$low" --timeout 300ms --memory 10M -c 'print(1)'; expect_equal 'below it' 0 $STATUS
+	under "$low" --timeout 1s -c 1; expect_equal 'beyond it' 125 $STATUS; expect_err 'more than /etc/cordon/policy.json allows'
+	under "$low" --profile "$here/p.json" --allow-import pickle -c 1; expect_equal 'nothing is unblocked beyond it' 125 $STATUS
+	echo '{"code": "1", "memoryMB": 30}' >b.jsonl; under "$low" --batch "$here/b.jsonl"; expect_equal 'nor by a line of a batch' 125 $STATUS
+	rm -r etc
+fi
+about ''
+
 # ---- batches ----
 cat >batch.jsonl <<'END'
 {"code": "x = 5\nprint(x)", "id": 1}
@@ -71,9 +138,39 @@ three True 3 None
 None True 6 None 
 None False None timeout 
 None False None ZeroDivisionError ' "$got"
+# Children of one interpreter have random states of their own, by whatever import they come to them.
+printf '%s\n' '{"code": "import random\nrandom.random()"}' '{"code": "import random\nrandom.random()"}' \
+	'{"code": "import statistics\nstatistics.NormalDist().samples(1)"}' '{"code": "import statistics\nstatistics.NormalDist().samples(1)"}' >random.jsonl
+"$CORDON" python --imports data --batch random.jsonl >"$OUT" 2>"$ERR"
+expect_equal 'four random states' 4 "$(grep -o '"value":[^,]*' "$OUT" | sort -u | wc -l)"
+# The second batch makes everything on the list be loaded: a name could hide behind an escape.
+for line in '{"code": "print(1)"}' '{"code": "print(1)", "id": "\u0061"}'; do
+	echo "$line" >one.jsonl
+	"$CORDON" python --batch one.jsonl >"$OUT" 2>"$ERR"
+	faults=$(/usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["resourceUsage"]["pageFaults"])' "$OUT")
+	if [ "${faults:-999}" -gt 20 ] && [ "$faults" -le 300 ]; then ok 'print(1) in a forked child: at most 300 page faults'; else not_ok 'print(1) in a forked child: at most 300 page faults' "$faults"; fi
+done
 echo '{"cod": "1"}' >bad.jsonl
 run "$CORDON" python --batch bad.jsonl
 if [ $STATUS -eq 125 ] && grep -q 'line 1' "$ERR" && grep -q 'did you mean "code"' "$ERR"; then ok 'a line that makes no sense'; else not_ok 'a line that makes no sense' "$(cat "$ERR")"; fi
+
+# ---- in a build folder, where nothing is installed ----
+run env -u CORDON_PYTHON "$CORDON" python -c 'print(6 * 7)'
+expect_equal 'it is found beside the tool' '42 0' "$(cat "$OUT") $STATUS"
+
+printf '%s\n' '{"code": "print(1)"}' '{"code": "print(2)"}' '{"cod": 1}' '{"code": "print(3)"}' >bad.jsonl
+run "$CORDON" python --batch bad.jsonl
+expect_equal 'what stands before it is told' '2 125' "$(grep -c '"success":true' "$OUT") $STATUS"
+
+# ---- what a warm interpreter costs: the bars of tests/python_memory.py ----
+if is_root; then
+	for row in 'default 11' 'data 16'; do
+		set -- $row
+		got=$(/usr/bin/python3 -B "$TOP/tests/python_memory.py" "$CORDON" "$1")
+		if awk -F'|' -v most="$2" '{ exit !(NF == 4 && $1 > 2 && $1 <= most && $2 > 0.05 && $2 <= 1.5 && $3 <= 300 && $4 >= 1 && $4 <= 1.05) }' <<<"$got"; then ok "memory, faults and a limit of 1 s, imports $1"
+		else not_ok "imports $1: at most $2 MB, 1.5 MB a child, 300 faults, 1.05 s" "$got"; fi
+	done
+fi
 
 # ---- without libpython ----
 CORDON_PYTHON=/nonexistent/cordon-python run "$CORDON" python -c 1

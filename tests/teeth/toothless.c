@@ -27,9 +27,9 @@ static struct {
 } left_out = { .rlimit = EVERY };
 
 /* Without a mount namespace of its own the other mount steps would change the host: they go with it, whatever was asked for. */
-static const enum op_kind mounts[] = { OP_OWN_MOUNTS, OP_ID_MAP,     OP_GRAB,        OP_MOUNT_SEAL,    OP_COVER,
-				       OP_PLACE,      OP_MASK,       OP_MOUNT_PROC,  OP_BIND,          OP_WORLD,
-				       OP_WORLD_FILE, OP_WORLD_LINK, OP_WORLD_ENTER, OP_WORLD_SCRATCH, OP_MOUNT_SCRATCH };
+static const enum op_kind mounts[] = { OP_OWN_MOUNTS, OP_ID_MAP, OP_GRAB,        OP_MOUNT_SEAL,    OP_COVER,
+				       OP_PLACE,      OP_MASK,   OP_MOUNT_PROC,  OP_BIND,          OP_WORLD,
+				       OP_WORLD_FILE, OP_ROOTFS, OP_WORLD_ENTER, OP_WORLD_SCRATCH, OP_MOUNT_SCRATCH };
 
 static bool leave_out(const char *name)
 {

@@ -224,6 +224,7 @@ static void test_write(void **state)
 	struct json_writer w = json_writer_on(&out, 0);
 	json_open(&w, NULL, '{');
 	json_put_string(&w, "s", "\"\\/\n\r\t\x01\x7fü\xf0\x9f\x98\x80");
+	json_put_string(&w, "turned", "\xc2\x9b\xc2\xa0\xd8\x9c\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa9\xe2\x82\xac");
 	json_put_string(&w, "null", NULL);
 	json_put_text(&w, "bad", "a\xff\xc3\"\xed\xa0\x80\0b", 9);
 	json_put_base64(&w, "b0", "", 0);
@@ -235,6 +236,7 @@ static void test_write(void **state)
 	json_put_fixed(&w, "g", -5);
 	json_put_fixed(&w, "h", INT64_MIN);
 	json_put_bool(&w, "t", true);
+	json_put_json(&w, "j", "[\n{\"a\":\r\n\"\xc2\x9b\x7fü\\n\"}\n]\n", 22);
 	json_open(&w, "a", '[');
 	json_put_int(&w, NULL, 1);
 	json_open(&w, NULL, '[');
@@ -245,10 +247,12 @@ static void test_write(void **state)
 	json_close(&w, '}');
 	json_close(&w, '}');
 	assert_string_equal(buf_text(&out),
-			    "{\"s\":\"\\\"\\\\/\\n\\r\\t\\u0001\\u007fü\xf0\x9f\x98\x80\",\"null\":null,"
+			    "{\"s\":\"\\\"\\\\/\\n\\r\\t\\u0001\\u007fü\xf0\x9f\x98\x80\","
+			    "\"turned\":\"\\u009b\xc2\xa0\\u061c\\u2028\\u202e\\u2069\xe2\x82\xac\",\"null\":null,"
 			    "\"bad\":\"a\xef\xbf\xbd\xef\xbf\xbd\\\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\\u0000b\","
 			    "\"b0\":\"\",\"b1\":\"/w==\",\"b2\":\"AAE=\",\"b3\":\"TWFu\",\"min\":-9223372036854775808,"
-			    "\"f\":12.345,\"g\":-0.005,\"h\":-9223372036854775.808,\"t\":true,\"a\":[1,[],null],\"o\":{}}");
+			    "\"f\":12.345,\"g\":-0.005,\"h\":-9223372036854775.808,\"t\":true,\"j\":[ {\"a\":  "
+			    "\"\\u009b\\u007fü\\n\"} ],\"a\":[1,[],null],\"o\":{}}");
 	buf_done(&out);
 	w = json_writer_on(&out, 2);
 	json_open(&w, NULL, '{');

@@ -22,6 +22,7 @@
 #include "base/scope.h"
 #include "base/str.h"
 #include "changes/changes.h"
+#include "store/store.h"
 #include "changes/internal.h"
 
 static char top[64];
@@ -354,6 +355,35 @@ static void test_killed(void **state)
 	}
 }
 
+/* Killed between mkdir and chmod: the directory is ours, and no conflict; one that nobody began is. */
+static void test_killed_at_a_directory(void **state)
+{
+	(void)state;
+	folder("upper/dir");
+	put("upper/dir/file", "new\n");
+	chmod(at("upper/dir"), 0750);
+	assert_int_equal(capture(), 2);
+	folder("lower/dir");
+	chmod(at("lower/dir"), 0700);
+	struct changes_done done = { 0 };
+	assert_int_equal(apply(NULL, false, &done), -EBUSY);
+	changes_done_done(&done);
+	static const uint32_t not_by_force = 0; /* a journal that names nothing: all is chosen anyway */
+	autoclean(change_set_done) struct change_set set = { 0 };
+	struct err e = { 0 };
+	assert_int_equal(changes_load("last", &set, &e), 0);
+	assert_int_equal(store_write(set.store, "journal", &not_by_force, sizeof not_by_force), 0);
+	change_set_done(&set);
+	set = (struct change_set){ 0 };
+	done = (struct changes_done){ 0 };
+	assert_int_equal(apply(NULL, false, &done), 0);
+	changes_done_done(&done);
+	assert_content("lower/dir/file", "new\n");
+	struct stat st;
+	assert_int_equal(stat(at("lower/dir"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+}
+
 static void test_hostile_upper(void **state)
 {
 	(void)state;
@@ -541,6 +571,7 @@ int main(void)
 		TEST(links_are_not_followed),
 		TEST(another_directory),
 		TEST(killed),
+		TEST(killed_at_a_directory),
 		TEST(hostile_upper),
 		TEST(xattrs),
 		TEST(warnings),

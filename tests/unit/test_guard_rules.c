@@ -35,8 +35,27 @@ static struct guard_verdict judge(const struct policy *p, const char *text)
 	struct guard_verdict v = { .result = GUARD_ALLOW };
 	struct err e = { 0 };
 	assert_int_equal(strv_add(&argv, text), 0);
-	assert_int_equal(guard_judge(p, &argv, true, &v, &e), 0);
+	assert_int_equal(guard_judge(p, NULL, &argv, true, &v, &e), 0);
 	return v;
+}
+
+static void a_lone_word_with_blanks_is_a_line(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *word;
+		enum guard_result result;
+	} rows[] = { { "a; rm -rf /", GUARD_DENY }, { "rm -rf /", GUARD_DENY },        { "git commit -m 'rm -rf /'", GUARD_ALLOW },
+		     { "echo hello", GUARD_ALLOW }, { "/opt/my tool;x", GUARD_ALLOW }, { "$(a) -rf /", GUARD_UNDECIDED } };
+	const struct policy p = { 0 };
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		autoclean(strv_done) struct strv argv = { 0 };
+		struct guard_verdict v = { .result = GUARD_ALLOW };
+		struct err e = { 0 };
+		assert_int_equal(strv_add(&argv, rows[i].word), 0);
+		assert_int_equal(guard_judge(&p, NULL, &argv, false, &v, &e), 0);
+		assert_int_equal(v.result, rows[i].result);
+	}
 }
 
 static void check_lines(const struct policy *p, const struct line *rows, size_t count)
@@ -80,7 +99,7 @@ static enum guard_result judge_argv(const struct policy *p, const char *const wo
 	struct err e = { 0 };
 	for (size_t i = 0; words[i]; i++)
 		assert_int_equal(strv_add(&argv, words[i]), 0);
-	assert_int_equal(guard_judge(p, &argv, false, &v, &e), 0);
+	assert_int_equal(guard_judge(p, NULL, &argv, false, &v, &e), 0);
 	memcpy(rule, v.rule, sizeof v.rule);
 	return v.result;
 }
@@ -119,6 +138,41 @@ static void argv_words_are_data(void **state)
 	}
 }
 
+/* The caller's home by its absolute path, wherever it lies. */
+static void a_home_elsewhere(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *home, *line;
+		enum guard_result result;
+	} rows[] = {
+		{ "/data/ann", "rm -rf /data/ann", GUARD_DENY },
+		{ "/data/ann/", "rm -rf /data/x/../ann/", GUARD_DENY },
+		{ "/data/ann", "rm -rf /data", GUARD_DENY },
+		{ "/data/ann", "rm -rf /data/*", GUARD_DENY },
+		{ "/data/ann", "rm -rf /data/a?n", GUARD_DENY },
+		{ "/data/ann", "rm -rf /data/ann/*", GUARD_DENY },
+		{ "/data/ann", "cat key >> /data/ann/.ssh/authorized_keys", GUARD_DENY },
+		{ "/data/ann", "rm -rf /data/ann/build", GUARD_ALLOW },
+		{ "/data/ann", "rm -rf /data/bob", GUARD_ALLOW },
+		{ "/data/ann", "rm -rf /data/annex", GUARD_ALLOW },
+		{ "/", "rm -rf /data/ann", GUARD_ALLOW },
+		{ "data/ann", "rm -rf /data/ann", GUARD_ALLOW },
+		{ NULL, "rm -rf /data/ann", GUARD_ALLOW },
+	};
+	const struct policy p = { .working_directory = work };
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		autoclean(strv_done) struct strv argv = { 0 };
+		struct guard_verdict v = { .result = GUARD_ALLOW };
+		struct err e = { 0 };
+		assert_int_equal(strv_add(&argv, rows[i].line), 0);
+		assert_int_equal(guard_judge(&p, rows[i].home, &argv, true, &v, &e), 0);
+		if (v.result != rows[i].result)
+			fail_msg("%s, home %s: got %d %s", rows[i].line, rows[i].home ? rows[i].home : "not known", (int)v.result,
+				 v.rule);
+	}
+}
+
 static void nothing_is_an_error(void **state)
 {
 	(void)state;
@@ -126,7 +180,7 @@ static void nothing_is_an_error(void **state)
 	struct strv none = { 0 };
 	struct guard_verdict v;
 	struct err e = { 0 };
-	assert_true(guard_judge(&p, &none, false, &v, &e) < 0);
+	assert_true(guard_judge(&p, NULL, &none, false, &v, &e) < 0);
 	assert_int_equal(e.code, ERR_USAGE);
 }
 
@@ -361,10 +415,16 @@ static void too_much_is_undecided(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_line_is_judged),  cmocka_unit_test(culprit_and_reason_are_told),
-		cmocka_unit_test(argv_words_are_data),   cmocka_unit_test(nothing_is_an_error),
-		cmocka_unit_test(allowed_commands),      cmocka_unit_test(blocked_commands),
-		cmocka_unit_test(paths_of_the_policy),   cmocka_unit_test(hostile_texts_take_no_time),
+		cmocka_unit_test(a_lone_word_with_blanks_is_a_line),
+		cmocka_unit_test(every_line_is_judged),
+		cmocka_unit_test(culprit_and_reason_are_told),
+		cmocka_unit_test(argv_words_are_data),
+		cmocka_unit_test(a_home_elsewhere),
+		cmocka_unit_test(nothing_is_an_error),
+		cmocka_unit_test(allowed_commands),
+		cmocka_unit_test(blocked_commands),
+		cmocka_unit_test(paths_of_the_policy),
+		cmocka_unit_test(hostile_texts_take_no_time),
 		cmocka_unit_test(too_much_is_undecided),
 	};
 	return cmocka_run_group_tests_name("guard_rules", tests, NULL, NULL);

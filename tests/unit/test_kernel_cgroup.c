@@ -133,13 +133,13 @@ static void test_group(void **state)
 	struct cgroup group, other;
 	cgroup_places_find(&places);
 	if (!cgroup_places_any(&places)) { /* an ordinary user without a subtree of its own gets none */
-		assert_int_equal(cgroup_make(&places, CGROUP_PREFIX "unit", &group), -ENOENT);
+		assert_int_equal(cgroup_make(&places, CGROUP_PREFIX "unit", false, &group), -ENOENT);
 		return;
 	}
 	char name[48];
 	snprintf(name, sizeof name, CGROUP_PREFIX "unit-%d", getpid());
-	assert_int_equal(cgroup_make(&places, name, &group), 0);
-	assert_int_equal(cgroup_make(&places, name, &other), -ENOENT); /* it is there, and not ours to take twice */
+	assert_int_equal(cgroup_make(&places, name, false, &group), 0);
+	assert_int_equal(cgroup_make(&places, name, false, &other), -ENOENT); /* it is there, and not ours to take twice */
 	cgroup_places_done(&places);
 	cgroup_places_find(&places);
 	pid_t child = fork();
@@ -164,7 +164,7 @@ static void test_group(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	cgroup_sweep(&places);
-	assert_int_equal(cgroup_make(&places, name, &group), 0);
+	assert_int_equal(cgroup_make(&places, name, false, &group), 0);
 	assert_int_equal(cgroup_remove(&places, &group, 500), 0);
 	cgroup_places_done(&places);
 }

@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -396,6 +399,30 @@ static int tear_down(void **state)
 	return fd_remove_tree(AT_FDCWD, box);
 }
 
+/* A filter that says yes to unshare and does nothing. It refuses mounts, too: should we be fooled, the host is not. */
+static void test_lying_unshare(void **state)
+{
+	(void)state;
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct sock_filter lie[] = {
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 1),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 1),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 0),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		};
+		struct sock_fprog program = { sizeof lie / sizeof lie[0], lie };
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+			_exit(2);
+		_exit(mounts_own() == -EPERM ? 0 : 1);
+	}
+	int status = -1;
+	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest as_user[] = {
@@ -406,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_proc_user),
 		cmocka_unit_test(test_caps_user),
 		cmocka_unit_test(test_idmap_refused_user),
+		cmocka_unit_test(test_lying_unshare),
 	};
 	const struct CMUnitTest as_root[] = {
 		cmocka_unit_test(test_mask_root),  cmocka_unit_test(test_cover_root), cmocka_unit_test(test_place_refusals_root),

@@ -84,6 +84,7 @@ static const struct {
 	{ "{\"environment\":{\"1A\":\"x\"}}", "environment.1A: is no name of an environment variable", "begin with a digit" },
 	{ "{\"environment\":{\"A=B\":\"x\"}}", "is no name of an environment variable", NULL },
 	{ "{\"environment\":{\"\":\"x\"}}", "is no name of an environment variable", NULL },
+	{ "{\"unblockedImports\":[\"xml.etree\"]}", "unblockedImports[0]: \"xml.etree\" is no name of a module", NULL },
 	{ "{\"passEnvironment\":[\"A-B\"]}", "passEnvironment[0]: \"A-B\" is no name", NULL },
 	{ "{\"allowedCommands\":[\"git status\"]}", "allowedCommands[0]: \"git status\" holds a blank", "program only" },
 	{ "{\"blockedCommands\":[\"\"]}", "blockedCommands[0]", NULL },
@@ -91,6 +92,14 @@ static const struct {
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":3}}", "resourceLimits.maxMemoryMB: 3 is out of range", "from 4 to 1048576" },
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":-1}}", "is out of range", NULL },
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":256.5}}", "must be a whole number, but is a fraction", NULL },
+	{ "{\"resourceLimits\":{\"maxCpus\":0.009}}", "resourceLimits.maxCpus: is out of range", "from 0.010 to 1024.000" },
+	{ "{\"resourceLimits\":{\"maxCpus\":1e99}}", "resourceLimits.maxCpus: is out of range", NULL },
+	{ "{\"resourceLimits\":{\"maxCpus\":-1}}", "resourceLimits.maxCpus: is out of range", NULL },
+	{ "{\"resourceLimits\":{\"maxCpus\":0.1234}}", "resourceLimits.maxCpus: has too many decimals", "at most three" },
+	{ "{\"resourceLimits\":{\"maxCpus\":\"2\"}}", "resourceLimits.maxCpus: must be a number, but is a string", NULL },
+	{ "{\"resourceLimits\":{\"cpuWeight\":0}}", "resourceLimits.cpuWeight: 0 is out of range", "from 1 to 100" },
+	{ "{\"resourceLimits\":{\"cpuWeight\":101}}", "resourceLimits.cpuWeight: 101 is out of range", "from 1 to 100" },
+	{ "{\"resourceLimits\":{\"cpuWeight\":1.5}}", "must be a whole number, but is a fraction", NULL },
 	{ "{\"resourceLimits\":{\"maxMemoryMB\":\"256M\"}}", "must be a whole number, but is a string", NULL },
 	{ "{\"resourceLimits\":{\"timeoutMs\":99999999999999999999}}", "too big integer", NULL },
 	{ "{\"resourceLimits\":{\"timeoutMs\":1e3}}", "must be a whole number", NULL },
@@ -132,6 +141,10 @@ static void test_accepted(void **state)
 		"{\"allowedHosts\":[\"[2001:db8::1]:65535\",\"localhost\",\"a_b.org\",\"1.x\"]}",
 		"{\"allowedReadPaths\":[\"@system\",\".\",\"~\",\"~/x\",\"/\",\"./@x\",\"ü\"],\"deniedPaths\":[\"@credentials\"]}",
 		"{\"environment\":{\"_a1\":\"=\\n\\\"\"},\"passEnvironment\":[\"TERM\"]}",
+		"{\"resourceLimits\":{\"maxCpus\":0.125,\"cpuWeight\":100}}",
+		"{\"resourceLimits\":{\"maxCpus\":1024,\"cpuWeight\":null}}",
+		"{\"resourceLimits\":{\"maxCpus\":0.01}}",
+		"{\"resourceLimits\":{\"maxCpus\":null}}",
 		"{\"resourceLimits\":{\"maxCpuSeconds\":null,\"maxOutputBytes\":0,\"maxMemoryMB\":1048576}}",
 		"{\"security\":{\"userId\":0,\"runAsNonRoot\":false,\"groupId\":null}}",
 		"{\"security\":{\"userId\":4294967294,\"seccompProfile\":[\"./a\",\"b.json\",\"default\"]}}",
@@ -181,9 +194,10 @@ static void test_round_trip(void **state)
 				   "\"allowedWritePaths\":[],\"deniedPaths\":[\"@credentials\"],\"workingDirectory\":\"/"
 				   "w\",\"environment\":{\"B\":\"\",\"A\":\"=\"},"
 				   "\"passEnvironment\":[\"TERM\"],\"allowedCommands\":[],\"blockedCommands\":[\"rm\"],"
+				   "\"unblockedImports\":[\"pickle\"],"
 				   "\"resourceLimits\":{\"maxCpuSeconds\":null,"
 				   "\"maxMemoryMB\":4,\"maxDiskMB\":1,\"timeoutMs\":1,\"maxProcesses\":1,\"maxFileDescriptors\":3,"
-				   "\"maxOutputBytes\":0},"
+				   "\"maxOutputBytes\":0,\"maxCpus\":0.25,\"cpuWeight\":7},"
 				   "\"security\":{\"dropCapabilities\":true,\"runAsNonRoot\":false,\"userId\":0,\"groupId\":null,"
 				   "\"readOnlyRootFilesystem\":true,"
 				   "\"noNewPrivileges\":false,\"killOnViolation\":true,\"seccompProfile\":[\"strict\",\"a/b\"]}}";

@@ -206,7 +206,7 @@ static void test_limits(void **state)
 	struct err e = { 0 };
 	autoclean(proposal_done) struct proposal p = { 0 };
 	assert_int_equal(policy_propose(&in, &p, &e), 0);
-	static const int64_t wanted[] = { 7, 208, 40, 19000, 40, 1024, 12288 };
+	static const int64_t wanted[] = { 7, 208, 40, 19000, 40, 1024, 12288, POLICY_UNLIMITED, POLICY_UNLIMITED };
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		assert_int_equal(p.policy.limits[i], wanted[i]);
 	assert_false(p.policy.allow_network); /* the ceiling has none */

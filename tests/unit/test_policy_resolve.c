@@ -43,7 +43,8 @@ static int make_world(void **state)
 	(void)state;
 	static const char *const dirs[] = { "home",          "home/proj", "home/proj/.git", "home/proj/sub", "home/plain",
 					    "home/plain/in", "etc",       "other",          ".git",          "home/.ssh" };
-	snprintf(world, sizeof world, "/tmp/cordon-resolve-XXXXXX");
+	const char *ground = getenv("TMPDIR");
+	snprintf(world, sizeof world, "%s/cordon-resolve-XXXXXX", ground ? ground : "/tmp");
 	assert_non_null(mkdtemp(world));
 	for (size_t i = 0; i < COUNT_OF(dirs); i++)
 		assert_int_equal(mkdir(at(dirs[i]), 0755), 0);
@@ -523,6 +524,12 @@ static void test_project_hostile(void **state)
 	assert_int_equal(r.got.write_paths.n, 0);
 	assert_int_equal(r.notes.n, 1);
 	assert_null(strchr(r.notes.v[0], 033));
+	put("home/proj/.cordon.json", "{\"security\":{\"userId\":1000,\"groupId\":42}}"); /* the group of /etc/shadow */
+	assert_resolves(&r);
+	assert_int_equal(r.got.user_id, POLICY_ID_UNSET);
+	assert_int_equal(r.got.group_id, POLICY_ID_UNSET);
+	assert_int_equal(r.notes.n, 2);
+	assert_non_null(strstr(r.notes.v[1], "security.groupId: who it runs as is the caller's to say; dropped"));
 	unlink(at("home/proj/.cordon.json"));
 	assert_resolves(&r);
 }

@@ -157,8 +157,9 @@ static void test_links(void **state)
 	protects(&s, path, false, false);
 	assert_non_null(secrets_below(&s, home, false));
 
+	const struct listing none = { 0 };
 	autoclean(strv_done) struct strv list = { 0 };
-	assert_int_equal(secret_paths(SECRET_READ_ONLY, SECRET_PROJECT, home, &list), 0);
+	assert_int_equal(secret_paths(SECRET_READ_ONLY, SECRET_PROJECT, home, &none, &list), 0);
 	snprintf(path, sizeof path, "%s/.git/hooks", home);
 	assert_true(strv_has(&list, path));
 	snprintf(path, sizeof path, "%s/.env", home);

@@ -76,7 +76,7 @@ static const int first_calls[] = { SYS_execve, SYS_exit_group, SYS_exit };
 static int add_file(struct native *n, const char *path, struct heard *heard)
 {
 	autoclean(buf_done) struct buf program = BUF_MAX(sizeof(struct sock_filter) * BPF_MAXINSNS);
-	autoclean(free_done) struct heard *joined = calloc(1, sizeof *joined);
+	autoclean(free_done) struct heard *joined = malloc(sizeof *joined);
 	if (!joined)
 		return -ENOMEM;
 	TRY(seccomp_from_oci(path, &program, n->e));
@@ -112,7 +112,7 @@ int native_add_filter(struct native *n)
 	}
 	/* The built-in one first: a file may forbid the installation of another filter, ours does not. */
 	bool strict = strv_has(names, "strict");
-	autoclean(free_done) struct heard *heard = calloc(1, sizeof *heard);
+	autoclean(free_done) struct heard *heard = malloc(sizeof *heard); /* large, and mostly unused: not to be touched */
 	if (!heard)
 		return -ENOMEM;
 	TRY(add_builtin(n, strict ? SECCOMP_BUILTIN_STRICT : SECCOMP_BUILTIN_DEFAULT, strict ? "strict" : "default", heard));

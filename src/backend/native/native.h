@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "base/listing.h"
 #include "base/path_set.h"
 
 #define NATIVE_MOST_HELD 64
@@ -37,11 +38,16 @@ struct native {
 	struct strv grants_pieces;     /* of readable paths that had to be granted around something */
 	struct strv grants_write;
 	struct strv hide, seal;            /* container level: hidden, and read-only inside of what is writable */
-	struct strv holders, holder_kinds; /* placeholders for those that are not there: "d" or "f" */
-	struct path_set denied;            /* the policy's, for asking */
-	struct path_set granted;           /* all of the grants */
-	struct path_set writable;          /* those of them that are for writing */
-	const char *last_path;             /* the path that barrier() was asked about last, and what it said */
+	struct strv pins;                  /* links on the way to what is protected, which must stay */
+	struct strv holders, holder_kinds; /* placeholders for those that are not there: "d", "f", or "." for PLAN_HOLDER_DOT */
+	struct listing listing;            /* of the writable directory that is being looked into */
+	char *asked;                       /* the directory that may_write() was asked about last, and what it said */
+	bool asked_write;
+	bool more_repositories;   /* than were looked for: repositories.c */
+	struct path_set denied;   /* the policy's, for asking */
+	struct path_set granted;  /* all of the grants */
+	struct path_set writable; /* those of them that are for writing */
+	const char *last_path;    /* the path that barrier() was asked about last, and what it said */
 	const char *last_barrier;
 	int look_error; /* -errno of the last directory on the way that could not be looked at */
 	struct native_held held[NATIVE_MOST_HELD];
@@ -63,6 +69,21 @@ int native_add_start(struct native *n);                                      /* 
 /* protect.c: what stays hidden or read-only whatever is granted */
 int native_choose_protected(struct native *n);
 int native_add_placeholders(struct native *n);
+
+/* repositories.c: git's, below the top of a writable directory; looked for so far and no further */
+#define REPOSITORIES_DEEP 3          /* names of a path, .git not counted */
+#define REPOSITORIES_LISTS 12        /* directories that are listed */
+#define REPOSITORIES_DIRECTORIES 100 /* that are looked at */
+#define REPOSITORIES_NAMES 600       /* that are read */
+#define REPOSITORIES_MOST 24
+struct repositories {
+	struct strv stores; /* directories with hooks and a configuration */
+	struct strv files;  /* .git that is no directory, and says where one is */
+	struct strv links;  /* the same as a link */
+	bool more;          /* there may be others: not everything was looked at */
+};
+int repositories_find(const char *top, const struct listing *listing, struct repositories *ret); /* -ENOMEM */
+void repositories_done(struct repositories *r);
 
 /* world.c: what the private root of the container level shows */
 int native_add_world(struct native *n);

@@ -39,6 +39,11 @@ int native_refuse_network(const struct native *n)
 int native_add_proxy(struct native *n)
 {
 	struct plan *p = n->plan;
+	const struct plan_traffic *traffic = &n->job->traffic;
+	if (!has_hosts(n) && (traffic->connections || traffic->idle_ms || traffic->bytes_per_second)) {
+		err_set(n->e, ERR_USAGE, 0, "network", "limits of the proxy, where there is none");
+		return err_hint(n->e, -EINVAL, "they hold for what goes through --allow-host; drop them, or name the hosts");
+	}
 	const struct strv *hosts = &n->job->policy->allowed_hosts;
 	if (n->job->publish_count > 0 && !native_has_own_network(n)) {
 		err_set(n->e, ERR_USAGE, 0, "publish",
@@ -46,7 +51,9 @@ int native_add_proxy(struct native *n)
 		return err_hint(n->e, -EINVAL, "drop --publish, or name the hosts that it may reach with --allow-host");
 	}
 	if (has_hosts(n))
-		TRY(plan_add(p, PLAN_OP(PROXY, PLAN_NET_CONNECTIONS, PLAN_NET_IDLE_MS, 0)));
+		TRY(plan_add(p, PLAN_OP(PROXY, traffic->connections ? (uint64_t)traffic->connections : PLAN_NET_CONNECTIONS,
+					traffic->idle_ms ? (uint64_t)traffic->idle_ms : PLAN_NET_IDLE_MS,
+					(uint64_t)traffic->bytes_per_second)));
 	for (size_t i = 0; has_hosts(n) && i < hosts->n; i++)
 		TRY(plan_add(p, PLAN_OP(ALLOW_HOST, plan_text(p, "%s", hosts->v[i]))));
 	for (size_t i = 0; i < n->job->publish_count; i++)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -140,8 +141,11 @@ void native_done(struct native *n)
 	strv_done(&n->grants_write);
 	strv_done(&n->hide);
 	strv_done(&n->seal);
+	strv_done(&n->pins);
 	strv_done(&n->holders);
 	strv_done(&n->holder_kinds);
+	listing_done(&n->listing);
+	free(n->asked);
 	path_set_done(&n->denied);
 	path_set_done(&n->granted);
 	path_set_done(&n->writable);
@@ -151,6 +155,10 @@ int native_process_compile(const struct backend_job *job, struct plan *ret, stru
 {
 	if (job->cow) {
 		err_set(e, ERR_UNSUPPORTED, 0, "cow", "a copy-on-write directory needs the container level");
+		return err_hint(e, -ENOTSUP, "use --isolation container; `cordon doctor` says whether this host gives it");
+	}
+	if (job->rootfs) {
+		err_set(e, ERR_UNSUPPORTED, 0, "rootfs", "a root file system of its own needs the container level");
 		return err_hint(e, -ENOTSUP, "use --isolation container; `cordon doctor` says whether this host gives it");
 	}
 	autoclean(native_done) struct native n = { .job = job, .plan = ret, .e = e, .namespaces = job->facts->namespaces };

@@ -10,12 +10,17 @@
 #define SHARED_MEMORY "/dev/shm"
 #define SMALL_BYTES (UINT64_C(256) << 20)
 
-static bool is_granted(const struct strv *paths)
+static bool has_below(const struct strv *paths, const char *place)
 {
 	for (size_t i = 0; i < paths->n; i++)
-		if (path_is_within(paths->v[i], SHARED_MEMORY))
+		if (path_is_within(paths->v[i], place))
 			return true;
 	return false;
+}
+
+static bool is_granted(const struct policy *p, const char *place)
+{
+	return has_below(&p->read_paths, place) || has_below(&p->write_paths, place) || path_is_within(p->working_directory, place);
 }
 
 uint64_t native_scratch_bytes(const struct native *n)
@@ -28,10 +33,11 @@ int native_choose_scratch(struct native *n)
 {
 	struct stat st;
 	const struct policy *p = n->job->policy;
-	bool small = native_scratch_bytes(n) <= SMALL_BYTES;
-	n->scratch_mount = small && n->namespaces && lstat(SHARED_MEMORY, &st) == 0 && S_ISDIR(st.st_mode) &&
-			   !is_granted(&p->read_paths) && !is_granted(&p->write_paths) &&
-			   !path_is_within(p->working_directory, SHARED_MEMORY);
-	n->scratch = n->scratch_mount ? SHARED_MEMORY : plan_text(n->plan, "%s/%s", n->job->scratch_base, n->job->id);
+	const char *name = n->job->scratch_name ? n->job->scratch_name : n->job->id;
+	/* In a private root what is granted below /tmp is mounted there: on names that may be made in memory only. */
+	bool small = native_scratch_bytes(n) <= SMALL_BYTES || (n->world && is_granted(p, "/tmp"));
+	n->scratch_mount =
+		small && n->namespaces && lstat(SHARED_MEMORY, &st) == 0 && S_ISDIR(st.st_mode) && !is_granted(p, SHARED_MEMORY);
+	n->scratch = n->scratch_mount ? SHARED_MEMORY : plan_text(n->plan, "%s/%s", n->job->scratch_base, name);
 	return n->scratch ? 0 : err_nomem(n->e);
 }

@@ -63,7 +63,7 @@ static bool is_shown(const struct native *n, const char *path)
 
 static uint64_t choose_parts(const struct native *n)
 {
-	if (!is_shown(n, world_part(0)))
+	if (n->job->rootfs || !is_shown(n, world_part(0)))
 		return 0;
 	uint64_t parts = WORLD_EVERYTHING;
 	for (size_t i = 0; i < world_part_count(); i++) {
@@ -129,11 +129,24 @@ static int bind_homes(struct native *n, const char *path, bool writable, struct 
 	return 0;
 }
 
+/* With an image "@system" and "/" mean its tree, which has them; and the image is not shown a second time. */
+static bool is_of_image(const struct native *n, const char *path)
+{
+	if (!n->job->rootfs)
+		return false;
+	for (size_t i = 0; i < world_part_count(); i++)
+		if (strcmp(path, world_part(i)) == 0)
+			return true;
+	return strcmp(path, n->job->rootfs_named) == 0;
+}
+
 static int bind_all(struct native *n, const struct strv *paths, bool writable, uint64_t parts, struct binds *b)
 {
 	for (size_t i = 0; i < paths->n; i++) {
 		const char *path = paths->v[i];
 		if (path_set_root(&n->denied, path) || strcmp(path, "/") == 0 || (!writable && is_made(path, parts)))
+			continue;
+		if (!writable && is_of_image(n, path))
 			continue;
 		if (n->job->cow && strcmp(path, n->job->cow) == 0)
 			continue; /* add_overlay() */
@@ -181,7 +194,8 @@ static int choose_binds(struct native *n, uint64_t parts, struct binds *b)
 {
 	TRY(bind_all(n, &n->grants_write, true, parts, b));
 	TRY(bind_all(n, &n->grants_read, false, parts, b));
-	TRY(bind_all(n, &n->grants_pieces, false, parts, b));
+	if (!n->job->rootfs)
+		TRY(bind_all(n, &n->grants_pieces, false, parts, b));
 	for (size_t i = 0; i < n->hide.n; i++)
 		TRY(pin_ancestors(n, b, n->hide.v[i]));
 	for (size_t i = 0; i < n->seal.n; i++) {
@@ -190,8 +204,15 @@ static int choose_binds(struct native *n, uint64_t parts, struct binds *b)
 		const char *text = plan_text(n->plan, "%s", n->seal.v[i]);
 		TRY(add_bind(b, (struct bind){ text, text, root ? root->how & WORLD_MAPPED : 0 }));
 	}
+	for (size_t i = 0; i < n->pins.n; i++) {
+		TRY(pin_ancestors(n, b, n->pins.v[i]));
+		const struct bind *root = writable_holder(b, n->pins.v[i]);
+		const char *text = plan_text(n->plan, "%s", n->pins.v[i]);
+		TRY(add_bind(b, (struct bind){ text, text, WORLD_LINK | (root ? root->how & WORLD_MAPPED : 0) }));
+	}
 	TRY(bind_scratch(n, b));
-	qsort(b->v, b->n, sizeof *b->v, compare);
+	if (b->n > 0)
+		qsort(b->v, b->n, sizeof *b->v, compare);
 	return 0;
 }
 
@@ -230,7 +251,7 @@ static int add_masks(struct native *n)
 		const char *path = n->hide.v[i];
 		bool made = path_is_within(path, "/etc") || path_is_within(path, "/proc") || path_is_within(path, "/dev");
 		bool granted = path_set_root(&n->granted, path);
-		if (granted || made)
+		if (granted || (made && !n->job->rootfs))
 			TRY(plan_add(n->plan, PLAN_OP(MASK, plan_text(n->plan, "%s", path),
 						      (is_directory(n, path) ? 1 : 0) | (granted ? 0 : 2))));
 	}
@@ -250,6 +271,12 @@ static int add_overlay(struct native *n)
 	return plan_add(n->plan, PLAN_OP(OVERLAY, path, path, native_scratch_bytes(n), map));
 }
 
+/* What is written to it is thrown away at the end, and nothing of the host's is in it. */
+static bool has_writable_root(const struct native *n)
+{
+	return n->job->rootfs && !n->job->policy->read_only_root;
+}
+
 int native_add_world(struct native *n)
 {
 	struct plan *p = n->plan;
@@ -260,10 +287,14 @@ int native_add_world(struct native *n)
 	for (size_t i = 0; i < b.n; i++)
 		map |= b.v[i].how & WORLD_MAPPED;
 	map |= n->job->cow && !native_can_write(n, n->job->cow);
+	/* Root's files in an image are the run's, as those are that an ordinary user unpacks. */
+	bool map_image = n->job->rootfs && n->change_ids && n->job->facts->idmapped_mounts;
+	map |= map_image;
 	if (map)
 		TRY(plan_add(p, PLAN_OP(ID_MAP, n->uid, n->gid)));
 	TRY(plan_add(p, PLAN_OP(HOST_NAME, WORLD_NAME)));
-	TRY(plan_add(p, PLAN_OP(WORLD, parts)));
+	TRY(n->job->rootfs ? plan_add(p, PLAN_OP(ROOTFS, plan_text(p, "%s", n->job->rootfs), map_image, has_writable_root(n)))
+			   : plan_add(p, PLAN_OP(WORLD, parts)));
 	TRY(add_users(n));
 	TRY(plan_add(p, PLAN_OP(WORLD_SCRATCH, native_scratch_bytes(n), n->inner_uid, n->inner_gid)));
 	for (size_t i = 0; i < b.n; i++)
@@ -284,7 +315,7 @@ int native_add_world_landlock(struct native *n)
 	if (native_has_sockets(n))
 		handled.net = 0;
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK, handled.fs, handled.net, handled.scoped)));
-	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, "/", read_dir, false)));
+	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, "/", has_writable_root(n) ? write_dir : read_dir, false)));
 	TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, "/dev", landlock_device_access(abi), false)));
 	for (size_t i = 0; i < COUNT_OF(own); i++)
 		TRY(plan_add(n->plan, PLAN_OP(LANDLOCK_PATH, own[i], write_dir, false)));
@@ -308,7 +339,11 @@ int native_claim_world(struct native *n)
 	char landlock[160];
 	landlock_describe(n->job->facts->landlock_abi, landlock, sizeof landlock);
 	TRY(native_claim(n, FIELD_READ, native_list_text(n, &p->read_paths),
-			 "a private root: nothing else of the host is there, but a small /etc", STRENGTH_KERNEL));
+			 n->job->rootfs ? plan_text(n->plan, "a private root: the tree of %s%s; nothing else of the host is there",
+						    n->job->rootfs_named,
+						    has_writable_root(n) ? ", below a layer that is thrown away" : "")
+					: "a private root: nothing else of the host is there, but a small /etc",
+			 STRENGTH_KERNEL));
 	TRY(native_claim(n, FIELD_WRITE, native_list_text(n, &p->write_paths),
 			 plan_text(n->plan, "read-only mounts; Landlock %s", landlock), STRENGTH_KERNEL));
 	if (p->read_only_root)
@@ -319,7 +354,8 @@ int native_claim_world(struct native *n)
 		n, FIELD_DENIED, native_list_text(n, &p->denied_paths),
 		plan_text(n->plan,
 			  "not in the private root, or hidden by mounts, which cannot be moved; always protected here: %zu "
-			  "hidden, %zu read-only",
-			  n->hide.n - denied_held(n), n->seal.n),
+			  "hidden, %zu read-only%s",
+			  n->hide.n - denied_held(n), n->seal.n + n->pins.n,
+			  n->more_repositories ? " (repositories of git far below were not looked for)" : ""),
 		STRENGTH_KERNEL);
 }

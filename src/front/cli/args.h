@@ -41,7 +41,7 @@ struct args {
 	const char *input, *events, *stats, *output;
 	bool once;
 	bool json, help, progress;
-	bool diff, stat, list, force; /* of changes and apply */
+	bool diff, stat, list, force;                    /* of changes and apply */
 	const char *code, *imports, *input_json, *batch; /* of python */
 	struct strv allow_imports;
 	uint64_t seen; /* which options were given, by index */
@@ -84,6 +84,8 @@ int set_profile(struct args *a, const struct option_row *row, const char *value,
 int set_level(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_path(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_cow(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_traffic(struct args *a, const struct option_row *row, const char *value, struct err *e);
+int set_rootfs(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_pass_environment(struct args *a, const struct option_row *row, const char *value, struct err *e);
 int set_switch(struct args *a, const struct option_row *row, const char *value, struct err *e);

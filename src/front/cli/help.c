@@ -31,7 +31,7 @@ void help_option_text(const struct option_row *row, struct buf *out)
 	static const char *const bare[] = {
 		[U_SECONDS] = "30s, 5m, 1h; a bare number counts seconds",   [U_MIB] = "512K, 256M, 2G; a bare number counts MiB",
 		[U_MS] = "500ms, 30s, 5m, 1h; a bare number counts seconds", [U_COUNT] = "a whole number",
-		[U_BYTES] = "64K, 1M, 2G; a bare number counts bytes",
+		[U_BYTES] = "64K, 1M, 2G; a bare number counts bytes",       [U_CORES] = "at most three decimals",
 	};
 	char least[32], most[32];
 	limit_in_words(limit, limit->least, least, sizeof least);

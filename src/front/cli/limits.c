@@ -8,6 +8,12 @@
 #include "base/scope.h"
 #include "base/str.h"
 
+static int parse_cores(const char *text, int64_t unit, int64_t *ret)
+{
+	(void)unit;
+	return policy_cores_parse(text, ret);
+}
+
 /* How a unit of the policy is written on the command line: what a bare number counts, and how many of the parser's
  * smallest units (bytes, milliseconds) make one of the policy's. */
 static const struct form {
@@ -22,6 +28,7 @@ static const struct form {
 	[U_MS] = { str_parse_duration, 1000, 1, "a time",
 		   "a number with ms, s, m or h, such as 30s; a bare number counts seconds" },
 	[U_COUNT] = { NULL, 1, 1, "a number", "a whole number, such as 64" },
+	[U_CORES] = { parse_cores, 1, 1, "a number of processors", "a number with at most three decimals, such as 0.5 or 2" },
 	[U_BYTES] = { str_parse_size, 1, 1, "a size", "a number with K, M, G or T, such as 1M; a bare number counts bytes" },
 };
 
@@ -50,8 +57,11 @@ void limit_in_words(const struct policy_limit_row *row, int64_t value, char *out
 	static const char *const time_suffixes[] = { "h", "m", "s", "ms" };
 	static const int64_t time_factors[] = { 3600000, 60000, 1000, 1 };
 	const struct form *form = &forms[row->unit];
+	char cores[POLICY_CORES_TEXT];
 	if (value == POLICY_UNLIMITED)
 		snprintf(out, size, "unlimited");
+	else if (row->unit == U_CORES)
+		snprintf(out, size, "%s", policy_cores_text(value, cores));
 	else if (form->parse == str_parse_size)
 		with_suffix(byte_suffixes, byte_factors, value * form->one, out, size);
 	else if (form->parse == str_parse_duration)

@@ -1,6 +1,7 @@
 /* cordon __man: fills the generated parts of a man page. A line  .\" @NAME  in the template gives way to what the tables say. */
 #include "front/cli/args.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -108,13 +109,26 @@ static void add_options(struct buf *out)
 	}
 }
 
+/* As in a policy file. */
+static void limit_number(const struct policy_limit_row *limit, int64_t value, char *out, size_t size)
+{
+	char cores[POLICY_CORES_TEXT];
+	if (limit->unit == U_CORES)
+		snprintf(out, size, "%s", policy_cores_text(value, cores));
+	else
+		snprintf(out, size, "%lld", (long long)value);
+}
+
 static void add_limits(struct buf *out)
 {
 	for (size_t i = 0; i < LIMIT_COUNT; i++) {
 		const struct policy_limit_row *limit = &policy_limit_rows[i];
 		buf_add_format(out, ".TP\n\\fB%s\\fR (\\fB\\-\\-%s\\fR)\n", limit->json, limit->flag);
 		add_sentence(out, limit->text);
-		buf_add_format(out, "From %lld to %lld, or null: unlimited.\n", (long long)limit->least, (long long)limit->most);
+		char least[32], most[32];
+		limit_number(limit, limit->least, least, sizeof least);
+		limit_number(limit, limit->most, most, sizeof most);
+		buf_add_format(out, "From %s to %s, or null: unlimited.\n", least, most);
 	}
 }
 

@@ -50,7 +50,7 @@ size_t option_count(void)
 struct option_row option_row(size_t index)
 {
 	static const char *const arguments[] = {
-		[U_SECONDS] = "TIME", [U_MIB] = "SIZE", [U_MS] = "TIME", [U_COUNT] = "N", [U_BYTES] = "SIZE",
+		[U_SECONDS] = "TIME", [U_MIB] = "SIZE", [U_MS] = "TIME", [U_COUNT] = "N", [U_BYTES] = "SIZE", [U_CORES] = "N",
 	};
 	if (index < COUNT_OF(rows))
 		return rows[index];

@@ -64,6 +64,23 @@ void print_add_safe(struct buf *out, const char *text)
 	buf_add_text(out, line);
 }
 
+void print_add_safe_lines(struct buf *out, const char *text, size_t size)
+{
+	for (size_t at = 0, length; at < size; at += length) {
+		for (length = 1; length < 4 && length < size - at && str_utf8_prefix(text + at, length) != length;)
+			length++;
+		bool whole = str_utf8_prefix(text + at, length) == length;
+		if (whole && (text[at] == '\n' || text[at] == '\t' || !str_is_control(text + at, length))) {
+			buf_add(out, text + at, length);
+			continue;
+		}
+		char escaped[32];
+		length = whole ? length : 1;
+		str_printable(text + at, length, escaped, sizeof escaped);
+		buf_add_text(out, escaped);
+	}
+}
+
 /* As the C library decides, but without loading a locale: the first of these that is set and not empty. */
 static bool locale_is_utf8(void)
 {

@@ -19,6 +19,8 @@ void print_note(const char *text);
 
 /* Append with control characters escaped. */
 void print_add_safe(struct buf *out, const char *text);
+/* The same for text of any length, whose lines and tabs stay. */
+void print_add_safe_lines(struct buf *out, const char *text, size_t size);
 
 /* What the terminal at this descriptor can show; everything false when it is none. */
 struct look {

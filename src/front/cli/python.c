@@ -2,6 +2,7 @@
 #include "front/cli/args.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,10 @@ static void options_done(struct python_options *o)
 	strv_done(&o->unblocked);
 }
 
-static int make_options(const struct args *a, struct python_options *ret, struct err *e)
+static int make_options(const struct args *a, const struct strv *unblocked, struct python_options *ret, struct err *e)
 {
+	if (strv_copy(unblocked, &ret->unblocked) < 0)
+		return err_nomem(e);
 	TRY(imports_add_set(&ret->imports, a->imports ? a->imports : "default", e));
 	for (size_t i = 0; i < a->allow_imports.n; i++) {
 		TRY(imports_check(a->allow_imports.v[i], &ret->unblocked, e));
@@ -51,34 +54,39 @@ static int make_options(const struct args *a, struct python_options *ret, struct
 	return 0;
 }
 
-static int64_t limit_or(const struct args *a, enum policy_limit limit, int64_t otherwise)
+/* What was asked for in so many words is refused if no program can have it. */
+static int check_asked(const struct args *a, struct err *e)
 {
-	return a->request.flags.set & POLICY_SET_LIMIT(limit) ? a->request.flags.limits[limit] : otherwise;
+	static const struct {
+		enum policy_limit limit;
+		int64_t most;
+	} rows[] = {
+		{ LIMIT_TIMEOUT_MS, PYTHON_WALL_MOST_MS },
+		{ LIMIT_MEMORY_MB, PYTHON_MEMORY_MOST_MB },
+		{ LIMIT_OUTPUT_BYTES, PYTHON_OUTPUT_MOST },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct policy *flags = &a->request.flags;
+		if (!(flags->set & POLICY_SET_LIMIT(rows[i].limit)) || flags->limits[rows[i].limit] <= rows[i].most)
+			continue;
+		char most[32];
+		const struct policy_limit_row *row = &policy_limit_rows[rows[i].limit];
+		limit_in_words(row, rows[i].most, most, sizeof most);
+		err_set(e, ERR_USAGE, 0, "options", "--%s is more than a program can have", row->flag);
+		return err_hint(e, -ERANGE, "give at most %s", most);
+	}
+	return 0;
 }
 
-static int make_limits(const struct args *a, struct python_limits *ret, struct err *e)
+/* The policy's layers: limits, and modules that are unblocked. */
+static int find_allowed(const struct args *a, struct python_allowed *ret, struct err *e)
 {
-	const struct python_limits usual = PYTHON_LIMITS_DEFAULT;
-	const struct {
-		enum policy_limit limit;
-		int64_t usual, most;
-	} rows[] = {
-		{ LIMIT_TIMEOUT_MS, usual.wall_ms, PYTHON_WALL_MOST_MS },
-		{ LIMIT_MEMORY_MB, (int64_t)(usual.memory_bytes >> 20), PYTHON_MEMORY_MOST_MB },
-		{ LIMIT_OUTPUT_BYTES, usual.output_bytes, PYTHON_OUTPUT_MOST },
-	};
-	int64_t value[COUNT_OF(rows)];
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		value[i] = limit_or(a, rows[i].limit, rows[i].usual);
-		if (value[i] > rows[i].most) {
-			char most[32];
-			const struct policy_limit_row *row = &policy_limit_rows[rows[i].limit];
-			limit_in_words(row, rows[i].most, most, sizeof most);
-			err_set(e, ERR_USAGE, 0, "options", "--%s is more than a program can have", row->flag);
-			return err_hint(e, -ERANGE, "give at most %s", most);
-		}
-	}
-	*ret = (struct python_limits){ (uint32_t)value[0], (uint64_t)value[1] << 20, (uint32_t)value[2] };
+	autoclean(strv_done) struct strv notes = { 0 };
+	const struct python_layers layers = { .profiles = &a->request.profiles, .flags = &a->request.flags, .projects = true };
+	TRY(check_asked(a, e));
+	TRY(python_allow(&layers, ret, &notes, e));
+	for (size_t i = 0; i < notes.n; i++)
+		print_note(notes.v[i]);
 	return 0;
 }
 
@@ -112,7 +120,8 @@ static int find_source(const struct args *a, struct buf *ret, const char **ret_n
 
 static int report(const struct args *a, const struct python_result *r, struct err *e)
 {
-	autoclean(buf_done) struct buf out = BUF_MAX((size_t)1 << 30), text = BUF_MAX((size_t)1 << 20);
+	autoclean(buf_done) struct buf out = BUF_MAX((size_t)1 << 30), text = BUF_MAX((size_t)1 << 20),
+				       said = BUF_MAX((size_t)1 << 20);
 	if (r->end == PYTHON_LOST) {
 		err_set(e, ERR_UNSUPPORTED, 0, "python", "%s", buf_text(&r->error));
 		return r->hint.size > 0 ? err_hint(e, -EIO, "%s", buf_text(&r->hint)) : -EIO;
@@ -122,7 +131,8 @@ static int report(const struct args *a, const struct python_result *r, struct er
 		buf_add_text(&out, "\n");
 	} else {
 		buf_add(&out, r->output.data, r->output.size);
-		python_report_text(r, &text);
+		python_report_text(r, &said);
+		print_add_safe_lines(&text, buf_text(&said), said.size);
 		if (r->truncated)
 			buf_add_text(&text, "cordon: note: the output is longer than --output allows, and was cut\n");
 	}
@@ -148,7 +158,7 @@ enum { WINDOW = 8 }; /* lines under way at a time; results come in the order of 
 
 struct batch {
 	struct python_runner *runner;
-	struct python_limits limits;
+	struct python_limits limits, most;
 	const char *at, *end; /* what is left of the file */
 	size_t line;
 	char *function; /* the one that was kept */
@@ -208,6 +218,9 @@ static int next_line(struct batch *b, struct err *e)
 		return 0;
 	autoclean(batch_item_done) struct batch_item item = { .runs = false };
 	TRY(batch_read_line(line, size, b->line, &b->limits, &item, e));
+	char place[48];
+	snprintf(place, sizeof place, "line %zu of the batch", b->line);
+	TRY(python_check_limits(&item.limits, &b->most, place, e));
 	return start_item(b, &item, e);
 }
 
@@ -229,11 +242,30 @@ static int print_result(struct batch *b, struct err *e)
 	return print_out(&out, e);
 }
 
+/* A line makes no sense: those before it have run, and are told first. */
+static int finish_before(struct batch *b, int result)
+{
+	struct err unused = { 0 };
+	while (b->count > 0 && !asked_to_end) {
+		if (python_call_result(b->window[b->first].call)) {
+			if (print_result(b, &unused) < 0)
+				break;
+			continue;
+		}
+		int waited = python_runner_wait(b->runner, -1, &unused);
+		if (waited < 0 && waited != -EINTR)
+			break;
+	}
+	return result;
+}
+
 static int run_lines(struct batch *b, struct err *e)
 {
 	while ((b->at < b->end || b->count > 0) && !asked_to_end) {
 		if (b->at < b->end && b->count < WINDOW) {
-			TRY(next_line(b, e));
+			int result = next_line(b, e);
+			if (result < 0)
+				return finish_before(b, result);
 			continue;
 		}
 		while (b->count > 0 && python_call_result(b->window[b->first].call))
@@ -247,7 +279,7 @@ static int run_lines(struct batch *b, struct err *e)
 	return asked_to_end ? 128 + asked_to_end : b->status;
 }
 
-static int run_batch(const struct args *a, struct python_options *options, const struct python_limits *limits, struct err *e)
+static int run_batch(const struct args *a, struct python_options *options, const struct python_allowed *allowed, struct err *e)
 {
 	autoclean(buf_done) struct buf text = BUF_MAX((size_t)1 << 30);
 	if (a->code || a->word_count > 0 || a->input_json) {
@@ -255,20 +287,38 @@ static int run_batch(const struct args *a, struct python_options *options, const
 		return err_hint(e, -EINVAL, "every line of the batch has its own: {\"code\": \"...\", \"input\": ...}");
 	}
 	TRY(read_source(a->batch, &text, e));
-	autoclean(batch_done) struct batch b = { .limits = *limits, .at = buf_text(&text), .end = buf_text(&text) + text.size };
-	options->spares = 2;
+	autoclean(batch_done) struct batch b = {
+		.limits = allowed->limits, .most = allowed->most, .at = buf_text(&text), .end = buf_text(&text) + text.size
+	};
+	options->spares = 0; /* a batch waits for its end: whoever is made ahead takes the processor from those who run */
 	options->recycle = 1000;
+	options->programs = (struct blob){ buf_text(&text), text.size };
 	TRY(python_runner_open(options, &b.runner, e));
 	return run_lines(&b, e);
+}
+
+/* In a build folder it lies beside the tool; beside an installed one it does not. (Beside a host of the library lies what is not
+ * ours.) */
+static const char *beside_the_tool(char place[PATH_MAX])
+{
+	const char *named = getenv("CORDON_PYTHON");
+	ssize_t length = readlink("/proc/self/exe", place, PATH_MAX - sizeof "/cordon-python");
+	if ((named && named[0] == '/') || length <= 0)
+		return NULL;
+	place[length] = '\0';
+	char *slash = strrchr(place, '/');
+	memcpy(slash ? slash : place, "/cordon-python", sizeof "/cordon-python");
+	return access(place, X_OK) == 0 ? place : NULL;
 }
 
 int cmd_python(struct args *a, const struct cli_host *host, struct err *e)
 {
 	(void)host;
-	autoclean(options_done) struct python_options options = { .path = NULL };
-	struct python_limits limits;
-	TRY(make_options(a, &options, e));
-	TRY(make_limits(a, &limits, e));
+	char place[PATH_MAX];
+	autoclean(options_done) struct python_options options = { .path = beside_the_tool(place) };
+	autoclean(python_allowed_done) struct python_allowed allowed = { .unblocked = { 0 } };
+	TRY(find_allowed(a, &allowed, e));
+	TRY(make_options(a, &allowed.unblocked, &options, e));
 	handle_signals();
-	return a->batch ? run_batch(a, &options, &limits, e) : run_one(a, &options, &limits, e);
+	return a->batch ? run_batch(a, &options, &allowed, e) : run_one(a, &options, &allowed.limits, e);
 }

@@ -176,7 +176,8 @@ static void on_event(void *context, const struct engine_event *event)
 	struct watcher *w = context;
 	if (event->kind == EVENT_PUBLISHED && w->tells_ports) {
 		char text[96];
-		snprintf(text, sizeof text, "its port %u is 127.0.0.1:%u here", event->published->inside, event->published->outside);
+		snprintf(text, sizeof text, "its port %u is 127.0.0.1:%u here", event->published->inside,
+			 event->published->outside);
 		print_note(text);
 	}
 	stats_hear(&w->stats, event);

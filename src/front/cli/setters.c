@@ -63,12 +63,7 @@ int set_publish(struct args *a, const struct option_row *row, const char *value,
 		err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\" is no port from 1 to 65535", row->name, value);
 		return err_hint(e, -EINVAL, "write --publish 8000, or --publish HOSTPORT:8000; HOSTPORT 0 is any free one");
 	}
-	if (r->publish_count == PLAN_MOST_PUBLISHED) {
-		err_set(e, ERR_USAGE, E2BIG, "options", "--%s: %d ports are the most", row->name, PLAN_MOST_PUBLISHED);
-		return err_hint(e, -E2BIG, "publish fewer ports");
-	}
-	r->publish[r->publish_count++] = (struct plan_port){ (uint16_t)in, (uint16_t)(colon ? out : in) };
-	return 0;
+	return request_publish(r, (unsigned)in, (unsigned)(colon ? out : in), e);
 }
 
 /* ---- paths ---- */
@@ -124,27 +119,24 @@ int set_path(struct args *a, const struct option_row *row, const char *value, st
 	return 0;
 }
 
-/* Granted for writing like any other directory, so that ceilings hold; and it asks for the level that can keep the changes apart,
- * unless another one was asked for. */
 int set_cow(struct args *a, const struct option_row *row, const char *value, struct err *e)
 {
-	struct policy *p = &a->request.flags;
 	autoclean(free_done) char *path = NULL;
 	int result = resolve(a, value, &path, e);
 	if (result >= 0)
 		result = check_path(a, row, value, path, e);
 	TRY(result);
-	if (strcmp(path, "/") == 0) {
-		err_set(e, ERR_USAGE, 0, "options", "--cow \"/\"");
-		return err_hint(e, -EINVAL, "give the directory that the command works in");
-	}
-	a->request.cow = strdup(path);
-	p->set |= POLICY_BIT(FIELD_WRITE);
-	if (!(p->set & POLICY_BIT(FIELD_LEVEL))) {
-		p->set |= POLICY_BIT(FIELD_LEVEL);
-		p->level = LEVEL_CONTAINER;
-	}
-	return !a->request.cow || strv_add_take(&p->write_paths, TAKE(path)) < 0 ? err_nomem(e) : 0;
+	return request_set_cow(&a->request, path, e);
+}
+
+int set_rootfs(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	autoclean(free_done) char *path = NULL;
+	int result = resolve(a, value, &path, e);
+	if (result >= 0)
+		result = check_path(a, row, value, path, e);
+	TRY(result);
+	return request_set_rootfs(&a->request, path, e);
 }
 
 /* ---- environment ---- */
@@ -283,4 +275,17 @@ int set_drain(struct args *a, const struct option_row *row, const char *value, s
 	}
 	a->request.drain_ms = ms;
 	return 0;
+}
+
+int set_traffic(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	int64_t number = 0;
+	struct err ignored = { 0 };
+	int result = row->target == TRAFFIC_IDLE_MS ? str_parse_duration(value, 1000, &number)
+		     : row->target == TRAFFIC_RATE  ? str_parse_size(value, 1, &number)
+						    : str_parse_number(value, 1, INT64_MAX - 1, &number);
+	if (result == 0 && request_set_traffic(&a->request, (enum request_traffic)row->target, number, &ignored) == 0)
+		return 0;
+	err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\" cannot be", row->name, value);
+	return err_hint(e, -EINVAL, "write --net-connections 8 (to 128), --net-idle 30s (from 100ms), --net-rate 1M (from 1K)");
 }

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | Blocked
 # imports: data
 import collections.abc
 s = type.__dict__["__sub" + "classes__"](collections.abc.MutableMapping)

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: AttributeError | AttributeError: Blocked: attribute __globals__ not allowed
 import json
 g = type.__dict__["__getattri" + "bute__"]
 f = object.__dict__["__getattri" + "bute__"](json.dumps, "__glo" + "bals__")

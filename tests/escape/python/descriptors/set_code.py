@@ -1,4 +1,4 @@
-# expect: contained
+# expect: AttributeError | AttributeError: attribute '__code__' of 'function' objects is not writable
 def f(): pass
 def g(): return "ESCAPED"
 d = type(f).__dict__["__co" + "de__"]

@@ -1,2 +1,2 @@
-# expect: KeyboardInterrupt
+# expect: KeyboardInterrupt | KeyboardInterrupt
 raise KeyboardInterrupt

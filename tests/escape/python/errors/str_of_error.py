@@ -1,4 +1,4 @@
-# expect: contained
+# expect: E | E: <no text>
 # While an error is put into words, the program's own code runs: it is still watched.
 class E(Exception):
     def __str__(self):

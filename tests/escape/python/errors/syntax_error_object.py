@@ -1,4 +1,4 @@
-# expect: contained
+# expect: X | X: x (a, line 1)
 class X(SyntaxError):
     @property
     def lineno(self): return 10**30

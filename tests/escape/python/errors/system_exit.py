@@ -1,2 +1,2 @@
-# expect: SystemExit
+# expect: SystemExit | SystemExit: ESC
 raise SystemExit("ESC")

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | no
 # imports: data
 import string
 F = getattr(string, "Formatter", None)

@@ -1,2 +1,2 @@
-# expect: contained
+# expect: ok | 1 A
 print("%(x)s" % {"x": 1}, "%c" % 65)

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: AttributeError | AttributeError: Blocked: attribute f_back not allowed
 class C:
     def __enter__(self): return self
     def __exit__(self, t, v, tb):

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: blocked | Blocked: eval/exec/compile not allowed
 def g(): yield
 x = g()
 d = type(x).__dict__["gi_" + "frame"].__get__(x)

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: AttributeError | AttributeError: Blocked: attribute f_back not allowed
 class X(Exception): pass
 try:
     raise X

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | TypeError
 # imports: data
 import dataclasses, json
 class F: pass

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | no
 # imports: data
 import operator
 a = getattr(operator, "attrgetter", None)

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: blocked | Blocked: __import__ not allowed
 # imports: data
 import functools
 @functools.singledispatch

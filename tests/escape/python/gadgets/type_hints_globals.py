@@ -1,4 +1,4 @@
-# expect: contained
+# expect: blocked | Blocked: __import__ not allowed
 import typing
 class O:
     __annotations__ = {"x": "__import__('os').system('echo ESC' 'APED')"}

@@ -1,3 +1,3 @@
-# expect: AttributeError
+# expect: AttributeError | AttributeError: module '<json>' has no attribute 'codecs'
 import json
 print("ESCAPED", json.codecs)

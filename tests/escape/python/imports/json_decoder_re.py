@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | no
 import json.decoder
 try:
     print("ESCAPED", json.decoder.re)

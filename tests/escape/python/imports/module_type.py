@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | no
 import json
 M = type(json)
 m = M("os")

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | no
 from typing import *
 try:
     print("ESCAPED", sys)

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: blocked | Blocked import detected: os
 class S(str):
     def __eq__(self, o): return True
     __hash__ = str.__hash__

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | sub
 class A:
     def __init_subclass__(cls): print("sub")
 class B(A): pass

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: NameError | NameError: name 'system' is not defined
 import typing
 class X:
     __module__ = "os"

@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok | 7
 class M(type):
     @classmethod
     def __prepare__(m, n, b): return {"__builtins__": {}}

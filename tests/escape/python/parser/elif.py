@@ -1,4 +1,4 @@
-# expect: contained
+# expect: ok
 x=1
 if x: pass
 elif x: pass

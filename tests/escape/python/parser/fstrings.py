@@ -1,2 +1,2 @@
-# expect: SyntaxError
+# expect: SyntaxError | SyntaxError: f-string
 x = f"{f'{f"{1}"}'}"
