@@ -383,8 +383,9 @@ static void amend(struct run *run)
 		.counted_ms = held->counted_us ? held->counted_us / 1000 : -1,
 		.closed = held->closed,
 		.uncounted = (int)held->uncounted,
+		.other = (int)held->other,
 	};
-	if (held->from_us || held->counted_us || held->uncounted)
+	if (held->from_us || held->counted_us || held->uncounted || held->other)
 		backend_amend(&run->decision.plan, &real);
 }
 

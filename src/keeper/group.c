@@ -72,7 +72,7 @@ void groups_done(struct groups *groups)
 bool groups_find(struct groups *groups)
 {
 	if (groups->state == GROUPS_UNKNOWN) {
-		cgroup_places_find(&groups->places);
+		cgroup_places_find(getpid(), &groups->places);
 		groups->state = cgroup_places_any(&groups->places) ? GROUPS_SOME : GROUPS_NONE;
 		if (groups->state == GROUPS_NONE)
 			cgroup_places_done(&groups->places);
@@ -355,6 +355,7 @@ void group_finish(struct groups *groups, struct run *run)
 	wait_no_more(groups, run);
 	group_note_figures(run);
 	group_note_held(run);
+	run->held.other = groups->state == GROUPS_SOME ? (uint32_t)groups->places.seat.other : 0;
 	fd_done(&group->memory_fd);
 	fd_done(&group->soft_fd);
 	if (group->made)

@@ -21,18 +21,14 @@ int group_set_share(const struct cgroup *group, const struct plan_limits *limits
 	return limits->weight == PLAN_UNLIMITED ? 0 : cgroup_set_weight(group, limits->weight);
 }
 
-static int refuse(const struct plan_limits *limits, int errnum, struct err *e)
+static int refuse(const struct plan_limits *limits, int errnum, pid_t other, struct err *e)
 {
 	const char *what = limits->cores != PLAN_UNLIMITED ? "resourceLimits.maxCpus" : "resourceLimits.cpuWeight";
 	if (errnum == EINVAL) { /* version 1: no more than the group above has */
 		err_set(e, ERR_UNSUPPORTED, EINVAL, "cgroup", "%s: the control group that cordon is in has less itself", what);
 		return err_hint(e, -EINVAL, "ask for fewer (--cpus), or start cordon in a group with more");
 	}
-	err_set(e, ERR_UNSUPPORTED, errnum == ENOENT ? 0 : errnum, "cgroup",
-		"%s: no control group with the cpu controller can be had here, and nothing else holds it", what);
-	return err_hint(e, -ENOTSUP,
-			"leave it out (--cpus unlimited, --cpu-weight unlimited), or start cordon where it may make such groups: "
-			"systemd-run --user --scope -p Delegate=yes cordon …; `cordon doctor` tells what it finds");
+	return plan_refuse_share(what, errnum == ENOENT ? 0 : errnum, other, e);
 }
 
 int group_prepare(struct groups *groups, struct run *run, struct err *e)
@@ -43,17 +39,17 @@ int group_prepare(struct groups *groups, struct run *run, struct err *e)
 	if (!group_is_needed(limits) || group->made)
 		return 0;
 	if (!groups_find(groups) || !groups->places.part[CGROUP_SHARE].version)
-		return refuse(limits, ENOENT, e);
+		return refuse(limits, ENOENT, groups->places.seat.other, e);
 	snprintf(name, sizeof name, CGROUP_PREFIX "%.32s", run->plan.id);
 	int result = cgroup_make(&groups->places, name, true, &group->is);
 	if (result < 0)
-		return refuse(limits, -result, e);
+		return refuse(limits, -result, groups->places.seat.other, e);
 	group->made = true;
 	result = group_set_share(&group->is, limits);
 	if (result == 0)
 		return 0;
 	group_drop(groups, run);
-	return refuse(limits, -result, e);
+	return refuse(limits, -result, groups->places.seat.other, e);
 }
 
 /* It was started, but its processes could not be moved: it does not go on without. */

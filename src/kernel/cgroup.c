@@ -81,22 +81,32 @@ static void offer(struct cgroup_places *places, enum cgroup_part part, int versi
 	*place = (struct cgroup_place){ version, dir, part };
 }
 
+static void look_at_v2(const struct cgroup_mount *mount, const char *own, struct cgroup_places *places)
+{
+	char parent[512], controllers[256] = "";
+	bool beside = cgroup_seat_parent(mount, own, parent, sizeof parent);
+	const char *path = beside ? parent : own;
+	autoclean(raw_close) int dir = RAW(openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return;
+	if (beside && places->seat.own < 0)
+		places->seat.own = RAW(openat, AT_FDCWD, own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cgroup_read_file(dir, "cgroup.controllers", controllers, sizeof controllers);
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		if (!rows[i].v2 || cgroup_lists(controllers, rows[i].v2))
+			offer(places, (enum cgroup_part)i, 2, path);
+}
+
 /* What one mount shows of our own groups. */
 static void look_at_mount(const char *line, const char *groups, struct cgroup_places *places)
 {
 	struct cgroup_mount mount;
-	char place[256], path[512], controllers[256] = "";
+	char place[256], path[512];
 	if (!cgroup_parse_mount(line, &mount))
 		return;
 	if (mount.version == 2 && cgroup_parse_place(groups, NULL, place, sizeof place) &&
-	    cgroup_join(&mount, place, path, sizeof path)) {
-		autoclean(raw_close) int dir = RAW(openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (dir >= 0)
-			cgroup_read_file(dir, "cgroup.controllers", controllers, sizeof controllers);
-		for (int i = 0; dir >= 0 && i < CGROUP_PARTS; i++)
-			if (!rows[i].v2 || cgroup_lists(controllers, rows[i].v2))
-				offer(places, (enum cgroup_part)i, 2, path);
-	}
+	    cgroup_join(&mount, place, path, sizeof path))
+		look_at_v2(&mount, path, places);
 	for (int i = 0; mount.version == 1 && i < CGROUP_PARTS; i++)
 		if (cgroup_lists(mount.options, rows[i].v1) && cgroup_parse_place(groups, rows[i].v1, place, sizeof place) &&
 		    cgroup_join(&mount, place, path, sizeof path))
@@ -135,9 +145,11 @@ static void note_shared(struct cgroup_places *places)
 		}
 }
 
-void cgroup_places_find(struct cgroup_places *ret)
+void cgroup_places_find(pid_t settler, struct cgroup_places *ret)
 {
 	char groups[4096];
+	ret->seat = CGROUP_SEAT_NONE;
+	ret->seat.settler = settler;
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		ret->part[i] = (struct cgroup_place){ .dir = -1 };
 	if (cgroup_read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof groups) < 0)
@@ -148,6 +160,8 @@ void cgroup_places_find(struct cgroup_places *ret)
 
 void cgroup_places_done(struct cgroup_places *places)
 {
+	cgroup_seat_leave(&places->seat);
+	raw_close(&places->seat.own);
 	for (int i = 0; i < CGROUP_PARTS; i++) {
 		raw_close(&places->part[i].dir);
 		places->part[i].version = 0;
@@ -177,15 +191,20 @@ static void strike(struct cgroup_places *places, int part)
 
 /* ---- making and removing ---- */
 /* In version 2 a controller reaches groups below only where the group above says so; and it may say so only if no process is in
- * it, or if it is the root. */
-static int enable(int dir, const char *controller)
+ * it, or if it is the root. (For some controllers the kernel lets it, but then nobody can live in the groups below.) */
+static int enable(struct cgroup_seat *seat, int dir, int part)
 {
 	char text[256] = "";
+	if (cgroup_seat_is_in_the_way(dir))
+		TRY(cgroup_seat_take(seat, dir));
 	cgroup_read_file(dir, "cgroup.subtree_control", text, sizeof text);
-	if (cgroup_lists(text, controller))
+	if (cgroup_lists(text, rows[part].v2))
 		return 0;
-	snprintf(text, sizeof text, "+%s", controller);
-	return cgroup_write_file(dir, "cgroup.subtree_control", text);
+	snprintf(text, sizeof text, "+%s", rows[part].v2);
+	TRY(cgroup_write_file(dir, "cgroup.subtree_control", text));
+	if (seat->leaf >= 0)
+		seat->enabled[part] = rows[part].v2;
+	return 0;
 }
 
 static int open_part(const struct cgroup_place *place, int part, const char *name)
@@ -199,10 +218,10 @@ static int open_part(const struct cgroup_place *place, int part, const char *nam
 	return TAKE_FD(dir);
 }
 
-static int make_part(const struct cgroup_place *place, int part, const char *name)
+static int make_part(struct cgroup_seat *seat, const struct cgroup_place *place, int part, const char *name)
 {
 	if (place->version == 2 && rows[part].v2)
-		TRY(enable(place->dir, rows[part].v2));
+		TRY(enable(seat, place->dir, part));
 	if (place->first != part) /* made already */
 		return open_part(place, part, name);
 	TRY(RAW(mkdirat, place->dir, name, 0755));
@@ -220,7 +239,7 @@ int cgroup_make(struct cgroup_places *places, const char *name, bool share, stru
 		const struct cgroup_place *place = &places->part[i];
 		if (!place->version || (i == CGROUP_SHARE && !share))
 			continue;
-		group.dir[i] = make_part(place, i, name);
+		group.dir[i] = make_part(&places->seat, place, i, name);
 		if (group.dir[i] < 0) {
 			group.dir[i] = -1;
 			strike(places, i);
@@ -284,18 +303,19 @@ int cgroup_remove(const struct cgroup_places *places, struct cgroup *group, int 
 	return result;
 }
 
-void cgroup_try(struct cgroup_versions *ret)
+void cgroup_try(pid_t settler, struct cgroup_versions *ret)
 {
 	autoclean(cgroup_places_done) struct cgroup_places places;
 	struct cgroup group;
 	char name[32];
 	*ret = (struct cgroup_versions){ 0 };
-	cgroup_places_find(&places);
+	cgroup_places_find(settler, &places);
 	snprintf(name, sizeof name, CGROUP_PREFIX "probe-%d", getpid());
 	if (!cgroup_places_any(&places) || cgroup_make(&places, name, true, &group) < 0)
 		return;
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		ret->part[i] = group.version[i];
+	ret->other = places.seat.other;
 	cgroup_remove(&places, &group, 100);
 }
 
@@ -398,13 +418,22 @@ int cgroup_add(const struct cgroup *group, pid_t pid)
 	return 0;
 }
 
+/* Where we are ourselves. */
+static int own_dir(const struct cgroup_places *places, int part)
+{
+	const struct cgroup_seat *seat = &places->seat;
+	if (places->part[part].version == 2 && (seat->leaf >= 0 || seat->own >= 0))
+		return seat->leaf >= 0 ? seat->leaf : seat->own;
+	return places->part[part].dir;
+}
+
 int cgroup_put_back(const struct cgroup_places *places, pid_t pid)
 {
 	char text[16];
 	snprintf(text, sizeof text, "%d", pid);
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		if (is_first(places, i))
-			TRY(cgroup_write_file(places->part[i].dir, "cgroup.procs", text));
+			TRY(cgroup_write_file(own_dir(places, i), "cgroup.procs", text));
 	return 0;
 }
 
@@ -412,7 +441,7 @@ int cgroup_any_place(const struct cgroup_places *places)
 {
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		if (places->part[i].version)
-			return places->part[i].dir;
+			return own_dir(places, i);
 	return -1;
 }
 

@@ -3,8 +3,8 @@
  * A group has some parts, each in whatever hierarchy gives it: memory, pids, the CPU account, the share of the processors,
  * and the end (freeze and kill).
  * With version 2 they are one directory; a hybrid host has the limits in version 1 and the rest in version 2. Groups are made
- * below the group that we are in, nowhere else, and are locked (flock) while their owner lives: one that nobody holds belongs
- * to an owner that was killed.
+ * below the group that we are in, or beside it where the group above was handed over to us (systemd: Delegate=yes with
+ * DelegateSubgroup=), and are locked (flock) while their owner lives: one that nobody holds belongs to an owner that was killed.
  *
  * No allocation; results are ≥ 0 or -errno. Steps of use: cgroup_places_find, cgroup_make, cgroup_limit, cgroup_add for each
  * member, cgroup_usage as often as wanted, cgroup_remove when it is empty. */
@@ -27,13 +27,25 @@ struct cgroup_place {
 	int first; /* the first part with the same directory: groups there are made once */
 };
 
-struct cgroup_places {
-	struct cgroup_place part[CGROUP_PARTS];
+/* Version 2 gives controllers only below groups without processes. cgroup_seat.c: we go into a leaf meanwhile. */
+struct cgroup_seat {
+	pid_t settler;                     /* who may be moved there with its descendants; 0: nobody */
+	pid_t other;                       /* a process that is in the way, and not ours to move; 0: none was met */
+	int own;                           /* our own group, where groups are made beside it; -1: they are made below */
+	int group, leaf, lock;             /* -1: we are where we were */
+	char name[32];                     /* of the leaf */
+	const char *enabled[CGROUP_PARTS]; /* controllers that are taken away again at the end */
 };
 
-/* Looks where groups could be made; nothing is tried or changed. A part whose directory we may not write to is not given. */
-void cgroup_places_find(struct cgroup_places *ret);
-void cgroup_places_done(struct cgroup_places *places);
+struct cgroup_places {
+	struct cgroup_place part[CGROUP_PARTS];
+	struct cgroup_seat seat;
+};
+
+/* Looks where groups could be made; nothing is tried or changed. A part whose directory we may not write to is not given. The
+ * settler may be moved, later, into a leaf of the group that it is in; 0: nobody may. */
+void cgroup_places_find(pid_t settler, struct cgroup_places *ret);
+void cgroup_places_done(struct cgroup_places *places);      /* whoever was moved is moved back */
 bool cgroup_places_any(const struct cgroup_places *places); /* of the limits and the account; an end alone is not worth it */
 
 struct cgroup {
@@ -49,8 +61,9 @@ int cgroup_make(struct cgroup_places *places, const char *name, bool share, stru
 /* Which version gives each part here, found by making a group; 0: none does. */
 struct cgroup_versions {
 	int part[CGROUP_PARTS];
+	pid_t other; /* a process because of which version 2 gives no controllers; 0: none */
 };
-void cgroup_try(struct cgroup_versions *ret);
+void cgroup_try(pid_t settler, struct cgroup_versions *ret);
 
 /* Ends whoever is in it, and removes it. -EBUSY: it did not get empty within `patience_ms`. */
 int cgroup_remove(const struct cgroup_places *places, struct cgroup *group, int patience_ms);

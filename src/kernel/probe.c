@@ -218,7 +218,7 @@ void kernel_probe_all(struct kernel_facts *ret)
 	/* A /proc of its own proves the namespaces that it was mounted in. */
 	facts.namespaces = facts.own_proc || works(probe_pid_namespace, &ground);
 	facts.idmapped_mounts = facts.privileged && works(probe_idmapped_mounts, &ground);
-	cgroup_try(&facts.groups);
+	cgroup_try(getpid(), &facts.groups);
 	facts.groups_known = true;
 	autoclean(fd_done) int counter = counter_open(0);
 	facts.counter = counter < 0 ? counter : 1;

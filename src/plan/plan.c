@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/scope.h"
 
@@ -170,4 +171,22 @@ int64_t plan_task_limit(int64_t processes)
 	if (processes == 1)
 		return 2;
 	return __builtin_mul_overflow(processes, 4, &tasks) || __builtin_add_overflow(tasks, 33, &tasks) ? PLAN_UNLIMITED : tasks;
+}
+
+int plan_refuse_share(const char *clause, int errnum, int other, struct err *e)
+{
+	if (other) {
+		err_set(e, ERR_UNSUPPORTED, errnum, "cgroup",
+			"%s: process %d is in cordon's own control group, too, and below such a group version 2 gives no cpu "
+			"controller",
+			clause, other);
+	} else {
+		err_set(e, ERR_UNSUPPORTED, errnum, "cgroup",
+			"%s: no control group with the cpu controller can be had here, and nothing else holds it", clause);
+	}
+	return err_hint(
+		e, -ENOTSUP,
+		"leave it out (--cpus unlimited, --cpu-weight unlimited), or start cordon in a control group that is handed "
+		"over to it alone: systemd-run %s--scope -p Delegate=yes cordon …; `cordon doctor` tells what it finds",
+		geteuid() == 0 ? "" : "--user ");
 }

@@ -160,6 +160,9 @@ int plan_set_env(struct plan *p, const struct strv *env);
 
 /* In order, complete (ends in exactly one EXEC; no_new_privs before Landlock and seccomp), strings present. */
 int plan_check(const struct plan *p, struct err *e);
+/* Processors are held by a group or not at all; said before the plan is sent if it is known then, else by the keeper. `other`: a
+ * process because of which the group that cordon is in gives no controllers; 0: none. */
+int plan_refuse_share(const char *clause, int errnum, int other, struct err *e);
 
 /* The bits of ops present: (1 << OP_…). */
 bool plan_has(const struct plan *p, enum op_kind kind);

@@ -129,6 +129,7 @@ struct wire_held {
 	int64_t counted_us; /* since when a counter did; 0: none */
 	bool closed;        /* all processors counted as used, since somebody could not be looked into */
 	uint32_t uncounted; /* errno: why none did, or not for everybody */
+	uint32_t other;     /* a process because of which version 2 gave no limits; 0: none */
 };
 
 /* WIRE_ENDED: the run is over and nothing of it is left. */

@@ -131,7 +131,7 @@ static void test_group(void **state)
 	(void)state;
 	struct cgroup_places places;
 	struct cgroup group, other;
-	cgroup_places_find(&places);
+	cgroup_places_find(0, &places);
 	if (!cgroup_places_any(&places)) { /* an ordinary user without a subtree of its own gets none */
 		assert_int_equal(cgroup_make(&places, CGROUP_PREFIX "unit", false, &group), -ENOENT);
 		return;
@@ -141,7 +141,7 @@ static void test_group(void **state)
 	assert_int_equal(cgroup_make(&places, name, false, &group), 0);
 	assert_int_equal(cgroup_make(&places, name, false, &other), -ENOENT); /* it is there, and not ours to take twice */
 	cgroup_places_done(&places);
-	cgroup_places_find(&places);
+	cgroup_places_find(0, &places);
 	pid_t child = fork();
 	if (child == 0) {
 		closefrom(3); /* the locks are ours, and a copy would hold them, too */

@@ -41,12 +41,8 @@ static int refuse_share(const struct native *n)
 	bool cores = limits[LIMIT_CORES] != POLICY_UNLIMITED, weight = limits[LIMIT_CPU_WEIGHT] != POLICY_UNLIMITED;
 	if ((!cores && !weight) || !facts->groups_known || facts->groups.part[CGROUP_SHARE])
 		return 0;
-	err_set(n->e, ERR_UNSUPPORTED, 0, "cgroup",
-		"resourceLimits.%s: no control group with the cpu controller can be had here, and nothing else holds it",
-		cores ? "maxCpus" : "cpuWeight");
-	return err_hint(n->e, -ENOTSUP,
-			"leave it out (--cpus unlimited, --cpu-weight unlimited), or start cordon where it may make such groups: "
-			"systemd-run --user --scope -p Delegate=yes cordon …; `cordon doctor` tells what it finds");
+	const char *clause = cores ? "resourceLimits.maxCpus" : "resourceLimits.cpuWeight";
+	return plan_refuse_share(clause, 0, facts->groups.other, n->e);
 }
 
 int native_set_limits(struct native *n)
@@ -171,6 +167,20 @@ static const char *amended(struct plan *plan, uint32_t version, const char *hold
 		       : plan_text(plan, "cgroup v%u: %s; besides: %s", version, holds, besides);
 }
 
+/* Version 2 has the controller, but not below a group with processes. */
+static int amend_other(struct plan *plan, enum policy_limit limit, int other)
+{
+	struct claim *c = claim_on(plan, limit);
+	const char *text = c ? plan_text(plan,
+					 "%s; no control group: process %d is in cordon's own, too, and there version 2 gives no "
+					 "limits below it",
+					 c->mechanism, other)
+			     : NULL;
+	if (text)
+		c->mechanism = text;
+	return c && !text ? -ENOMEM : 0;
+}
+
 /* What a control group adds to each claim. The account of time is read by the meter, and the meter counts processes, so
  * these stay polled; memory is the kernel's. A group that came later leaves the first moments to what was there before. */
 int native_amend_limits(struct plan *plan, const struct backend_held *held)
@@ -189,6 +199,8 @@ int native_amend_limits(struct plan *plan, const struct backend_held *held)
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct claim *c = rows[i].version ? claim_on(plan, rows[i].limit) : NULL;
+		if (!c && !rows[i].version && held->other && !rows[i].alone)
+			TRY(amend_other(plan, rows[i].limit, held->other));
 		if (!c)
 			continue;
 		const char *text =
@@ -251,6 +263,7 @@ int native_claim_limits(struct native *n)
 		.cpu = (uint32_t)version[CGROUP_CPU],
 		.processes = (uint32_t)version[CGROUP_PIDS],
 		.share = (uint32_t)version[CGROUP_SHARE],
+		.other = n->job->facts->groups.other,
 		.from_ms = USUALLY_HELD_MS,
 		.counted_ms = counter > 0 ? USUALLY_COUNTED_MS : -1,
 		.uncounted = counter < 0 ? -counter : 0,
