@@ -110,10 +110,8 @@ static bool row_holds(const struct secret_row *row, const char *path, const char
 static bool lacks(const struct listing *listing, const char *below, const char *pattern)
 {
 	char path[PATH_MAX];
-	if (!listing->entries || strlen(below) + strlen(pattern) + 2 > sizeof path)
-		return false;
-	snprintf(path, sizeof path, "%s/%s", below[1] ? below : "", pattern);
-	return listing_lacks(listing, path);
+	return listing->entries && (size_t)snprintf(path, sizeof path, "%s/%s", below[1] ? below : "", pattern) < sizeof path &&
+	       listing_lacks(listing, path);
 }
 
 static int add_resolved(const char *pattern, const char *below, const struct listing *listing, struct strv *ret)

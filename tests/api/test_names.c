@@ -92,14 +92,20 @@ static void names_that_come_into_being_are_the_hosts(void **state)
 	warm();
 	assert_string_equal(say(TRY_NAMES), "held");
 	/* And while a run is there, in the placeholder itself. */
-	struct cordon_run *run = start(engine, (struct cordon_run_options){ .policy = level, .argv = ARGV("sleep", "0.3") });
-	usleep(150000);
+	struct cordon_run *run =
+		start(engine, (struct cordon_run_options){
+				      .policy = level, .argv = ARGV("sh", "-c", ">up; until test -e go; do sleep 0.01; done") });
+	for (int i = 0; i < 1000 && access(in_work("up"), F_OK) < 0; i++)
+		usleep(10000);
 	chmod(in_work(".vimrc"), 0644);
 	put(in_work(".vimrc"), "theirs");
 	chmod(in_work(".git"), 0755);
 	mkdir(in_work(".git/objects"), 0755);
+	put(in_work("go"), "");
 	finish(run);
 	cordon_run_free(run);
+	unlink(in_work("go"));
+	unlink(in_work("up"));
 	assert_non_null(strstr(names_in_work(), ".vimrc"));
 	assert_int_equal(rmdir(in_work(".git/objects")), 0);
 	assert_int_equal(rmdir(in_work(".git")), 0);
@@ -125,7 +131,7 @@ static long child_of(long pid)
 static pid_t trace(long pid, int rename)
 {
 	char delay[80], number[24], status[64], line[200];
-	snprintf(delay, sizeof delay, "inject=renameat2:delay_enter=400000:when=%d", rename);
+	snprintf(delay, sizeof delay, "inject=renameat2:delay_enter=1000000:when=%d", rename);
 	snprintf(number, sizeof number, "%ld", pid);
 	snprintf(status, sizeof status, "/proc/%ld/status", pid);
 	pid_t tracer = fork();
@@ -158,7 +164,7 @@ static void what_is_written_at_the_last_moment_stays(void **state)
 	long keeper_pid = child_of(getpid());
 	pid_t tracer = trace(keeper_pid, held + 1); /* all come, and the first goes */
 	struct cordon_run *run = start(engine, (struct cordon_run_options){ .policy = level, .argv = ARGV("true") });
-	usleep(200000);
+	usleep(500000); /* the second is half over */
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		put(in_work(names[i]), "theirs");
 	finish(run);

@@ -17,19 +17,27 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Some process of this machine has this command line. */
-static int is_alive(const char *mark)
+/* The seconds of a sleep that nobody else on this machine sleeps, this test as another user included. */
+static const char *seconds(int which)
+{
+	static char text[32];
+	snprintf(text, sizeof text, "31.%d%d", which, getpid());
+	return text;
+}
+
+/* Some process of this machine has them in its command line. */
+static int is_alive(int which)
 {
 	char command[200];
-	snprintf(command, sizeof command, "pgrep -f '%s' >/dev/null", mark);
+	snprintf(command, sizeof command, "pgrep -f 'sleep 31[.]%s' >/dev/null", strchr(seconds(which), '.') + 1);
 	return system(command) == 0;
 }
 
-static int soon_gone(const char *mark)
+static int soon_gone(int which)
 {
-	for (int i = 0; i < 100 && is_alive(mark); i++)
+	for (int i = 0; i < 500 && is_alive(which); i++)
 		usleep(20000);
-	return !is_alive(mark);
+	return !is_alive(which);
 }
 
 static void a_result_tells_everything(void **state)
@@ -359,12 +367,12 @@ static void P_020_a_cancel_ends_it(void **state)
 static void P_021_freeing_ends_a_run(void **state)
 {
 	(void)state;
-	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV("sleep", "31.21") });
-	for (int i = 0; i < 100 && !is_alive("sleep 31[.]21"); i++)
+	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV("sleep", seconds(21)) });
+	for (int i = 0; i < 100 && !is_alive(21); i++)
 		usleep(20000);
-	assert_true(is_alive("sleep 31[.]21"));
+	assert_true(is_alive(21));
 	cordon_run_free(run);
-	assert_true(soon_gone("sleep 31[.]21"));
+	assert_true(soon_gone(21));
 }
 
 static void P_015_closing_ends_everything(void **state)
@@ -372,22 +380,23 @@ static void P_015_closing_ends_everything(void **state)
 	(void)state;
 	struct cordon_engine *other = open_engine();
 	for (int i = 0; i < 3; i++)
-		start(other, (struct cordon_run_options){ .argv = ARGV("sh", "-c", "trap '' TERM; sleep 31.15 & sleep 31.15") });
-	for (int i = 0; i < 100 && !is_alive("sleep 31[.]15"); i++)
+		start(other,
+		      (struct cordon_run_options){ .argv = ARGV("sh", "-c", "trap '' TERM; sleep $0 & sleep $0", seconds(15)) });
+	for (int i = 0; i < 100 && !is_alive(15); i++)
 		usleep(20000);
-	assert_true(is_alive("sleep 31[.]15"));
+	assert_true(is_alive(15));
 	cordon_engine_close(other); /* frees the three as well: a leak would be found by make asan */
-	assert_false(is_alive("sleep 31[.]15"));
+	assert_false(is_alive(15));
 }
 
 static void P_022_nothing_is_left_with_the_result(void **state)
 {
 	(void)state;
-	struct cordon_run *run =
-		start(engine, (struct cordon_run_options){
-				      .argv = ARGV("setsid sleep 31.22 & nohup sleep 31.22 & sleep 0.3; exit 0"), .shell = 1 });
+	char script[200];
+	snprintf(script, sizeof script, "setsid sleep %s & nohup sleep %s & sleep 0.3; exit 0", seconds(22), seconds(22));
+	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV(script), .shell = 1 });
 	assert_int_equal(finish(run)->exit_status, 0);
-	assert_false(is_alive("sleep 31[.]22"));
+	assert_false(is_alive(22));
 	cordon_run_free(run);
 }
 

@@ -1,5 +1,6 @@
 /* A tree of processes with known members, and what /proc is made to say about it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -249,6 +250,8 @@ static void test_races(void **state)
  * waited for. */
 static uint64_t time_of_children(bool ignored)
 {
+	int ends[2];
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	pid_t root = fork();
 	if (root == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -263,17 +266,21 @@ static uint64_t time_of_children(bool ignored)
 			}
 			waitpid(child, NULL, 0);
 		}
+		tell(ends[1]); /* on a busy machine a child that only waits for its turn looks like one that has ended */
 		pause();
 	}
 	struct tree tree = { .root = root };
 	struct tree_usage usage = { 0 };
 	int proc = proc_open();
-	/* Quiet for a while: on a busy machine a child that only waits for its turn looks like one that has ended. */
-	for (int i = 0, quiet = 0; i < 6000 && quiet < 15; i++) {
-		usleep(2000);
+	char byte;
+	bool told = false;
+	for (int more = 0; more < 20; more += told) { /* who is gone is counted when its parent was read again */
+		told = told || read(ends[0], &byte, 1) == 1;
 		assert_int_equal(tree_look(&tree, proc, &usage), 0);
-		quiet = usage.quiet ? quiet + 1 : 0;
+		usleep(2000);
 	}
+	close(ends[0]);
+	close(ends[1]);
 	close(proc);
 	tree_done(&tree);
 	kill(root, SIGKILL);
