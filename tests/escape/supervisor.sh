@@ -3,12 +3,10 @@
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 marked() { # MARK: processes with this word in their command line, but for ourselves and the tool
-	local pid
-	for pid in /proc/[0-9]*; do
-		case "$({ tr '\0' ' ' <"$pid/cmdline"; } 2>/dev/null)" in
-		*cordon*) ;;
-		*"$1"*) [ "${pid#/proc/}" = $$ ] || [ "${pid#/proc/}" = "$BASHPID" ] || echo "${pid#/proc/}" ;;
-		esac
+	local file pid
+	for file in $(grep -lsaF -f - /proc/[0-9]*/cmdline <<<"$1"); do # which does not say it itself
+		pid=${file%/cmdline} pid=${pid#/proc/}
+		[ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || grep -qsa cordon "$file" || echo "$pid"
 	done
 }
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null; }

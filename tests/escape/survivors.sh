@@ -4,10 +4,10 @@
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 deeds=$PROBE_DIR/deeds
 marked() { # MARK: processes with this word in their command line, but for us and the tool's own warmer: killed, it ends with its wait
-	local pid found=
-	for pid in /proc/[0-9]*; do
-		! grep -qsx cordon-warmer "$pid/comm" || continue
-		{ tr '\0' ' ' <"$pid/cmdline"; } 2>/dev/null | grep -q -- "$1" && [ "${pid#/proc/}" != $$ ] && [ "${pid#/proc/}" != "$BASHPID" ] && found+="${pid#/proc/} "
+	local file pid found=
+	for file in $(grep -lsaF -f - /proc/[0-9]*/cmdline <<<"$1"); do # which does not say it itself
+		pid=${file%/cmdline} pid=${pid#/proc/}
+		[ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || ! grep -qsvx cordon-warmer "/proc/$pid/comm" || found+="$pid "
 	done
 	echo "$found"
 }

@@ -63,7 +63,7 @@ timeout timeoutMs 500 --timeout 500ms -- sleep 9
 output_limit maxOutputBytes 4096 --output 4K -- i=0; while [ $i -lt 99 ]; do echo 0123456789012345678901234567890123456789012345678901234567890123; sleep 0.01; i=$((i+1)); done
 S2
 about 'a limit that is near, and not passed'
-events "$CORDON" run --events events --timeout 2s -- sleep 1.8
+events "$CORDON" run --events events --timeout 4s -- sleep 3.3
 is 'one warning' "${life/execution.completed/limit.warning execution.completed}"
 about 'descriptors that are nearly used up'
 events "$CORDON" run --events events --files 50 -- python3 -c 'import os, time; [os.dup(0) for _ in range(42)]; time.sleep(0.3)'

@@ -63,10 +63,13 @@ with_groups() {
 	expect 'a short run is in none, and does not say so' grep -qv cgroup <(mechanism maxMemoryMB)
 
 	# Seen from outside, while it runs: everybody is in, the reaper is not.
-	"${AS[@]}" "$CORDON" run -- sh -c 'for i in 1 2 3; do (setsid sleep 7.125 &) ; done; sleep 7.125' >/dev/null 2>&1 &
+	"${AS[@]}" "$CORDON" run -- sh -c 'for i in 1 2 3; do (setsid sleep 7.125'$$' &) ; done; sleep 7.125'$$ >/dev/null 2>&1 &
 	local started=$! inside
-	sleep 0.6
-	inside=$(for pid in $(pgrep -f '^sleep 7.125$'); do grep -lE '/cordon-sbx-' "/proc/$pid/cgroup" 2>/dev/null; done | grep -c .)
+	for _ in {1..30}; do
+		sleep 0.1
+		inside=$(for pid in $(pgrep -f "^sleep 7[.]125$$\$"); do grep -lE '/cordon-sbx-' "/proc/$pid/cgroup" 2>/dev/null; done | grep -c .)
+		[ "$inside" -lt 4 ] || break
+	done
 	expect_equal 'daemonised members are in it, too' 4 "$inside"
 	kill "$started" && wait "$started" 2>/dev/null
 	expect_equal 'and nothing of it is left' "$before" "$(groups_left)"
@@ -159,7 +162,7 @@ swept() {
 	local before started
 	before=$(groups_left)
 	"${AS[@]}" "$CORDON" run -- sleep 30 >/dev/null 2>&1 &
-	sleep 0.5
+	for _ in {1..100}; do [ "$(groups_left)" -gt "$before" ] && break || sleep 0.05; done
 	started=$(pgrep -P $! -x cordon || echo $!)
 	kill -9 "$started"
 	wait 2>/dev/null

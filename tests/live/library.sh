@@ -67,11 +67,12 @@ done
 about 'a host that is killed'
 echo secret >"$T/secret"
 chmod 644 "$T/secret"
-./shared "$CORDON_KEEPER" '{}' sleep 31.7 &
+./shared "$CORDON_KEEPER" '{}' sleep 31.7$$ &
 host=$!
-sleep 0.5
+for _ in {1..250}; do pgrep -f "^sleep 31[.]7$$" >/dev/null && break || sleep 0.02; done
+expect 'has a run' pgrep -f "^sleep 31[.]7$$"
 kill -9 $host
 wait $host 2>/dev/null
-sleep 0.3
-expect_equal 'takes its run with it' '' "$(pgrep -f 'sleep 31[.]7')"
+for _ in {1..50}; do pgrep -f "^sleep 31[.]7$$" >/dev/null || break; sleep 0.02; done
+expect_equal 'takes its run with it' '' "$(pgrep -f "^sleep 31[.]7$$")"
 finish
