@@ -66,7 +66,7 @@ about 'a limit that is near, and not passed'
 events "$CORDON" run --events events --timeout 4s -- sleep 3.3
 is 'one warning' "${life/execution.completed/limit.warning execution.completed}"
 about 'descriptors that are nearly used up'
-events "$CORDON" run --events events --files 50 -- python3 -c 'import os, time; [os.dup(0) for _ in range(42)]; time.sleep(0.3)'
+events "$CORDON" run --events events --files 50 -- python3 -c 'import os, time; [os.dup(0) for _ in range(42)]; time.sleep(1)'
 is 'one warning' "${life/execution.completed/limit.warning execution.completed}"
 expect_equal 'warned of' 'maxFileDescriptors 50' "$(field limit.warning limitType) $(field limit.warning max)"
 events "$CORDON" run --events events --files 50 -- python3 -c 'import os, time; [os.dup(0) for _ in range(30)]; time.sleep(0.3)'
