@@ -156,4 +156,4 @@ def left_on_host(groups_before):
 
 def next_start():
     """A run long enough to look for what others have left, on the disk."""
-    return subprocess.run([CORDON, "run", "--disk", "1000M", "--", "sleep", "0.2"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    return subprocess.run([CORDON, "run", "--disk", "1000M", "--", "sleep", "0.5"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
