@@ -34,6 +34,12 @@ int fd_above_standard(int fd)
 	return result;
 }
 
+bool fd_is_inherited(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+	return flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
 int fd_read_all(int fd, struct buf *b)
 {
 	char chunk[16384];

@@ -1,6 +1,7 @@
 /* Descriptors: they start at -1, are born CLOEXEC, and are closed by scope. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -11,6 +12,10 @@ void fd_done(int *fd);
 /* In a host that has closed 0, 1 or 2 a new descriptor takes that number, and what the host prints would land in it. Takes fd,
  * returns it or a copy that is 3 or more; -errno, also when fd was negative (errno of the call that made it). */
 int fd_above_standard(int fd);
+
+/* Open, and here since the program was started: what it opened itself is CLOEXEC. For numbers that a caller names; one that the
+ * caller did not open may be that of the socket to the keeper. */
+bool fd_is_inherited(int fd);
 
 /* Read all of it, up to b->max; -EFBIG when there is more. */
 int fd_read_all(int fd, struct buf *b);

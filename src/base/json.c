@@ -90,6 +90,17 @@ static void describe(const struct trail *t, struct buf *out)
 	}
 }
 
+/* What the parser says of these helps nobody who has only the file. The rest it says well; `what` NULL. */
+static const struct {
+	enum json_error_code code;
+	const char *what, *hint;
+} complaints[] = {
+	{ json_error_duplicate_key, NULL, "keep one of the two" },
+	{ json_error_numeric_overflow, "a number that is too large", "nothing takes a number like that" },
+	{ json_error_null_character, "a NUL (\\u0000) in a string", "no path, name or value can have one" },
+	{ json_error_null_byte_in_key, "a NUL (\\u0000) in a key", "no key has one" },
+};
+
 static int refuse_text(const char *name, const struct trail *t, const json_error_t *why, struct err *e)
 {
 	autoclean(buf_done) struct buf path = BUF_MAX(256);
@@ -99,9 +110,15 @@ static int refuse_text(const char *name, const struct trail *t, const json_error
 		err_set(e, ERR_CONFIG, 0, "json", "%s: nested deeper than %d levels at %.100s…", name, JSON_MAX_DEPTH, at);
 		return err_hint(e, -EINVAL, "no valid input is nested that deep");
 	}
-	err_set(e, ERR_CONFIG, 0, "json", "%s:%d:%d: %s, at %s", name, why->line, why->column, why->text, at);
-	if (json_error_code(why) == json_error_duplicate_key)
-		return err_hint(e, -EINVAL, "keep one of the two");
+	const char *what = why->text, *hint = NULL;
+	for (size_t i = 0; i < COUNT_OF(complaints); i++)
+		if (complaints[i].code == json_error_code(why)) {
+			what = complaints[i].what ? complaints[i].what : what;
+			hint = complaints[i].hint;
+		}
+	err_set(e, ERR_CONFIG, 0, "json", "%s:%d:%d: %s, at %s", name, why->line, why->column, what, at);
+	if (hint)
+		return err_hint(e, -EINVAL, "%s", hint);
 	return err_hint(e, -EINVAL, "it must be strict JSON in UTF-8: double quotes, no comments, no trailing commas");
 }
 
@@ -110,6 +127,10 @@ int json_parse(const char *text, size_t length, const char *name, struct json_do
 	if (length > JSON_MAX_BYTES) {
 		err_set(e, ERR_CONFIG, EFBIG, "json", "%s: %zu bytes of JSON", name, length);
 		return err_hint(e, -EFBIG, "at most %d bytes are read", JSON_MAX_BYTES);
+	}
+	if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		err_set(e, ERR_CONFIG, 0, "json", "%s: begins with a byte order mark", name);
+		return err_hint(e, -EINVAL, "save it as UTF-8 without one");
 	}
 	/* First, as the parser recurses. */
 	struct trail trail = { 0 };
@@ -138,6 +159,10 @@ int json_parse_file(const char *path, struct json_doc **ret, struct err *e)
 {
 	autoclean(buf_done) struct buf text = BUF_MAX(JSON_MAX_BYTES);
 	int result = fd_read_file(path, &text);
+	if (result == -EINVAL) {
+		err_set(e, ERR_CONFIG, 0, "json", "cannot read %s: it is no regular file", path);
+		return err_hint(e, result, "name a file; pipes and devices are not read");
+	}
 	if (result < 0) {
 		err_set(e, ERR_CONFIG, -result, "json", "cannot read %s", path);
 		if (result == -EFBIG)

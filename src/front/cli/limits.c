@@ -32,12 +32,15 @@ static const struct form {
 	[U_BYTES] = { str_parse_size, 1, 1, "a size", "a number with K, M, G or T, such as 1M; a bare number counts bytes" },
 };
 
-static int parse(const struct form *form, const char *text, int64_t *ret)
+/* -ERANGE below `least`: what is less than the least must not be rounded up to it. Never POLICY_UNLIMITED. */
+static int parse(const struct form *form, const char *text, int64_t least, int64_t *ret)
 {
 	if (!form->parse)
 		return str_parse_number(text, 0, INT64_MAX - 1, ret);
 	int64_t smallest;
 	TRY(form->parse(text, form->bare, &smallest));
+	if (smallest == INT64_MAX || smallest < least * form->one)
+		return -ERANGE;
 	*ret = smallest / form->one + (smallest % form->one != 0); /* rounded up: never less than was asked for */
 	return 0;
 }
@@ -75,7 +78,7 @@ int set_limit(struct args *a, const struct option_row *row, const char *value, s
 	const struct policy_limit_row *limit = &policy_limit_rows[row->target];
 	const struct form *form = &forms[limit->unit];
 	int64_t number = POLICY_UNLIMITED;
-	int result = str_equal(value, "unlimited") ? 0 : parse(form, value, &number);
+	int result = str_equal(value, "unlimited") ? 0 : parse(form, value, limit->least, &number);
 	if (result == -EINVAL) {
 		err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\" is not %s", row->name, value, form->noun);
 		return err_hint(e, -EINVAL, "write %s, or \"unlimited\"", form->hint);

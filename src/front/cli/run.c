@@ -59,7 +59,7 @@ static int set_events(struct args *a, int *ret_opened, struct err *e)
 	}
 	int64_t fd;
 	int mode = str_parse_number(a->events + 3, 2, INT_MAX, &fd) < 0 ? -1 : fcntl((int)fd, F_GETFL);
-	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY) {
+	if (mode < 0 || !fd_is_inherited((int)fd) || (mode & O_ACCMODE) == O_RDONLY) {
 		err_set(e, ERR_USAGE, 0, "options", "--events \"%s\" is no descriptor that is open for writing", a->events);
 		return err_hint(e, -EBADF,
 				"give fd:2 or higher and open it, such as --events fd:3 with 3>FILE behind the command line");

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/scope.h"
 #include "base/str.h"
@@ -255,7 +256,7 @@ int set_keep_fd(struct args *a, const struct option_row *row, const char *value,
 		err_set(e, ERR_USAGE, 0, "options", "--%s \"%s\" is not a descriptor number of 3 or more", row->name, value);
 		return err_hint(e, -EINVAL, "0, 1 and 2 are passed anyway; write --keep-fd 3");
 	}
-	if (fcntl((int)fd, F_GETFD) < 0) {
+	if (!fd_is_inherited((int)fd)) {
 		err_set(e, ERR_USAGE, 0, "options", "--%s %s: nothing is open there", row->name, value);
 		return err_hint(e, -EBADF, "open it first, such as with %s<FILE behind the command line", value);
 	}
