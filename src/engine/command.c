@@ -109,8 +109,9 @@ static int refuse(const char *word, bool unusable, struct err *e)
 	}
 	err_set(e, ERR_NOT_FOUND, 0, "exec", "no program \"%s\"", word);
 	return err_hint(e, -ENOENT,
-			strchr(word, ' ') ? "for a line of shell use --shell"
-					  : "give its full path, or set PATH for the run with --env PATH=…");
+			strchr(word, ' ')   ? "for a line of shell use --shell"
+			: strchr(word, '/') ? "there is no such file, seen from the run's working directory"
+					    : "give its full path, or set PATH for the run with --env PATH=…");
 }
 
 static int find_program(const struct command *c, const struct policy *policy, char **ret, struct err *e)

@@ -78,6 +78,8 @@ static int resolve_policy(const struct engine *engine, const struct request *req
 	const char *cwd = getcwd(space, sizeof space);
 	if (!cwd && errno == ERANGE)
 		cwd = longer = getcwd(NULL, 0);
+	if (!cwd && flags->working_directory && flags->working_directory[0] == '/')
+		cwd = flags->working_directory; /* the current one is gone, and not needed */
 	if (!cwd) {
 		err_set(e, ERR_IO, errno, "workingDirectory", "cannot tell the current directory");
 		return err_hint(e, -EIO, "change to a directory that exists, or use --cwd DIR");

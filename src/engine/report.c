@@ -88,7 +88,7 @@ static void put_output(struct json_writer *w, const char *name, const char *enco
 	} else if (cut) {
 		autoclean(buf_done) struct buf marked = BUF_MAX(bytes->size + 64);
 		buf_add(&marked, buf_text(bytes), bytes->size);
-		bool small = limit < 1024;
+		bool small = limit % 1024 != 0 || limit == 0;
 		buf_add_format(&marked, "… [output truncated at %lld %s]", (long long)(small ? limit : limit / 1024),
 			       small ? "bytes" : "KB");
 		json_put_text(w, name, buf_text(&marked), marked.size);

@@ -262,5 +262,9 @@ void run_describe_failure(struct run *run, const struct report *report)
 	bool namespaces = op->kind < OP_DROP_BOUNDING || op->kind == OP_OWN_USER_NS;
 	err_set(&run->err, namespaces ? ERR_UNSUPPORTED : ERR_IO, report->errnum, row->name, "cannot set up \"%s\"%s%s", row->text,
 		about ? " for " : "", about ? about : "");
-	err_hint(&run->err, 0, "nothing was run; `cordon doctor` says what this host allows");
+	if (op->kind == OP_GRAB && op->u.GRAB.map && report->errnum == EINVAL)
+		err_hint(&run->err, 0,
+			 "it is root's, and its file system cannot show it as another user's: work in a directory below");
+	else
+		err_hint(&run->err, 0, "nothing was run; `cordon doctor` says what this host allows");
 }

@@ -45,6 +45,19 @@ static int check_owner(const char *path, const struct stat *st, enum trust trust
 	return 0;
 }
 
+/* It may be there and narrow the run: then without it the run would be allowed too much. */
+static int unread(const char *path, enum trust trust, int errnum, struct err *e)
+{
+	int result = err_set(e, ERR_CONFIG, errnum, "policy", "cannot read %s", path);
+	if (errnum == EFBIG)
+		return err_hint(e, result, "at most %d bytes are read", JSON_MAX_BYTES);
+	if (trust == TRUST_OWNER)
+		return err_hint(e, result, "your own policy would be there: set HOME or XDG_CONFIG_HOME to what is yours");
+	if (trust == TRUST_NONE)
+		return err_hint(e, result, "a project's policy may be there: make its directory readable, or start elsewhere");
+	return result;
+}
+
 /* 1 and the layer; 0 when there is no such file. Checked and read through one descriptor: nobody can swap it in between. */
 static int read_layer(const char *path, enum trust trust, struct policy *ret, struct err *e)
 {
@@ -58,14 +71,16 @@ static int read_layer(const char *path, enum trust trust, struct policy *ret, st
 	}
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, ERR_CONFIG, errno, "policy", "cannot read %s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_CONFIG, EINVAL, "policy", "%s is no regular file", path);
+		return unread(path, trust, errno, e);
+	if (!S_ISREG(st.st_mode)) {
+		err_set(e, ERR_CONFIG, 0, "policy", "%s is no regular file", path);
+		return err_hint(e, -EINVAL, "a policy is read at this place: put a file there, or nothing");
+	}
 	TRY(check_owner(path, &st, trust, e));
 	autoclean(buf_done) struct buf text = BUF_MAX(JSON_MAX_BYTES);
 	int result = fd_read_all(fd, &text);
 	if (result < 0)
-		return err_set(e, ERR_CONFIG, -result, "policy", "cannot read %s", path);
+		return unread(path, trust, -result, e);
 	TRY(policy_from_json(buf_text(&text), text.size, path, ret, e));
 	return 1;
 }

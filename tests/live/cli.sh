@@ -115,6 +115,21 @@ expect 'each line is JSON' python3 -c 'import json; lines = open("events.json").
 "$CORDON" run --events fd:7 -- true 7>events7.json
 expect 'fd:7 got them, too' test -s events7.json
 
+# ---- places ----
+about 'a current directory that is gone'
+mkdir gone && cd gone && rmdir ../gone
+expect_status 125 "$CORDON" run -- true
+expect_err 'current directory'
+expect_status 125 "$CORDON" run --cwd . -- true
+expect_status 0 "$CORDON" run --cwd "$WORK/case" -- touch twin
+expect 'another one was named' test -e "$WORK/case/twin"
+cd "$WORK/case" || exit 1
+about 'a policy of the user that may be there'
+run env -u XDG_CONFIG_HOME HOME=/etc/passwd "$CORDON" run -- touch unread
+expect_equal 'is not passed over' 125 "$STATUS"
+expect_err '^cordon: hint: .*HOME'
+expect 'nothing was run' test ! -e unread
+
 # ---- exit statuses ----
 about
 expect_status 0 "$CORDON" run -- true
@@ -122,6 +137,8 @@ expect_status 3 "$CORDON" run -- sh -c 'exit 3'
 expect_status 127 "$CORDON" run -- no-such-program-here
 expect_err '^cordon: .*no-such-program-here'
 expect_err '^cordon: hint: '
+expect_status 127 "$CORDON" run -- ./no-such-program-here
+expect_err '^cordon: hint: there is no such file'
 : >script && chmod 644 script
 expect_status 126 "$CORDON" run -- ./script
 expect_status 124 "$CORDON" run --timeout 300ms -- sleep 5

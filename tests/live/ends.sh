@@ -16,6 +16,9 @@ expect_equal 'twin: all of it' 2048 "$(wc -c <"$OUT")"
 about 'output on stderr'
 ended 137 output_limit --output 2048 -- "$deeds" flood 1000000 stderr
 expect_equal 'stderr' "$(printf 'x%.0s' {1..2048})… [output truncated at 2 KB]" "$(json "$OUT" stderr)"
+about 'a limit that is no whole number of KB'
+ended 137 output_limit --output 1500 -- "$deeds" flood 1000000
+expect_equal 'is told as it is' "$(printf 'x%.0s' {1..1500})… [output truncated at 1500 bytes]" "$(json "$OUT" stdout)"
 about 'both streams share the budget'
 sandbox --json --output 1024 -- sh -c 'head -c 600 /dev/zero | tr "\0" o; sleep 0.2; head -c 600 /dev/zero | tr "\0" e >&2; sleep 5'
 expect_equal 'stdout whole' 600 "$(json "$OUT" stdout | tr -d '\n' | wc -c)"

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -184,12 +185,22 @@ static void on_event(void *context, const struct engine_event *event)
 	progress_hear(&w->progress, event);
 }
 
+static bool is_same_file(int a, int b)
+{
+	struct stat one, other;
+	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 static int watch(struct watcher *w, struct engine *engine, struct args *a, struct err *e)
 {
 	if (a->progress)
 		TRY(progress_open(&w->progress, &a->request, e));
 	if (a->stats)
 		TRY(stats_open(&w->stats, a->stats, e));
+	if (a->stats && a->events && is_same_file(w->stats.fd, a->request.events_fd)) {
+		err_set(e, ERR_USAGE, 0, "options", "--stats \"%s\" is the file of --events, too", a->stats);
+		return err_hint(e, -EINVAL, "give each a file of its own");
+	}
 	a->request.samples = a->stats || a->progress;
 	w->tells_ports = a->request.publish_count > 0 && !a->json;
 	return (a->request.samples || w->tells_ports) && engine_subscribe(engine, on_event, w) < 0 ? err_nomem(e) : 0;

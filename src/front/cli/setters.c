@@ -72,14 +72,16 @@ int set_publish(struct args *a, const struct option_row *row, const char *value,
 /* Words of a command line are relative to where it was typed, also with --cwd. */
 static int resolve(struct args *a, const char *value, char **ret, struct err *e)
 {
-	if (!a->here && !(a->here = getcwd(NULL, 0))) {
+	if (!a->here)
+		a->here = getcwd(NULL, 0);
+	if (!a->here && value[0] != '/') { /* gone: what begins at the root can still be named */
 		err_set(e, ERR_IO, errno, "options", "cannot tell the current directory");
-		err_hint(e, 0, "change to a directory that exists");
+		err_hint(e, 0, "change to a directory that exists, or give paths that begin with /");
 		return -EIO;
 	}
 	a->request.seen = &a->looked_at;
 	const char *home = value[0] == '~' ? getenv("HOME") : NULL;
-	return path_resolve(value, a->here, home, &a->looked_at, ret, e);
+	return path_resolve(value, a->here ? a->here : "/", home, &a->looked_at, ret, e);
 }
 
 static int check_path(struct args *a, const struct option_row *row, const char *value, const char *path, struct err *e)
