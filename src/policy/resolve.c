@@ -295,6 +295,44 @@ static int hold_under(struct policy *p, const struct policy *stated, const struc
 	return 0;
 }
 
+/* ---- a working directory that holds the home directory ---- */
+
+/* The paths that somebody stated, but ".", which says nothing about where that is. */
+static int gather_named(const struct policy *stated, struct policy *ret, struct err *e)
+{
+	const struct strv *const lists[] = { &stated->read_paths, &stated->write_paths };
+	ret->set = POLICY_BIT(FIELD_READ);
+	for (size_t k = 0; k < COUNT_OF(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (strcmp(lists[k]->v[i], ".") != 0 && strv_add(&ret->read_paths, lists[k]->v[i]) < 0)
+				return err_nomem(e);
+	return 0;
+}
+
+/* Who types a command at home grants the working directory, and does not think of the keys in it: those that are there stay
+ * closed, unless they or a directory around them were named. (In a subdirectory they are out of reach anyway.) */
+static int close_credentials(struct policy *p, struct policy *named, struct real_place *place, struct err *e)
+{
+	const char *here = p->working_directory;
+	if (!place->home || !path_is_within(place->home, here) ||
+	    (!paths_cover(&p->write_paths, here) && !paths_cover(&p->read_paths, here)))
+		return 0;
+	autoclean(policy_done) struct policy usual = { .set = POLICY_BIT(FIELD_DENIED) };
+	if (strv_add(&usual.denied_paths, "@credentials") < 0)
+		return err_nomem(e);
+	TRY(policy_resolve_lists(&usual, here, place, e));
+	TRY(policy_resolve_lists(named, here, place, e));
+	for (size_t i = 0; i < usual.denied_paths.n; i++) {
+		const char *path = usual.denied_paths.v[i];
+		if (path_is_within(path, here) && path_kind(place->seen, path) >= 0 && !paths_cover(&named->read_paths, path) &&
+		    strv_add(&p->denied_paths, path) < 0)
+			return err_nomem(e);
+	}
+	paths_minimise(&p->denied_paths);
+	p->set |= POLICY_BIT(FIELD_DENIED);
+	return 0;
+}
+
 /* What a policy without a profile beneath it may have left open. */
 static void close_limits(struct policy *p)
 {
@@ -312,6 +350,7 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	autoclean(policy_done) struct policy ceiling = { 0 };
 	autoclean(real_place_done) struct real_place place = { 0 };
 	autoclean(path_memo_done) struct path_memo own = { 0 };
+	autoclean(policy_done) struct policy named = { 0 };
 	const char *built_in = NULL;
 	TRY(real_place_of(from->place, from->seen ? from->seen : &own, &place, e));
 	bool whole;
@@ -325,6 +364,7 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 	int ceiled = read_ceiling(from->admin_file, &ceiling, e);
 	TRY(ceiled);
 	bool placed = policy_has(&stated, FIELD_CWD);
+	TRY(gather_named(&stated, &named, e));
 	/* Only under a ceiling does it matter later who stated what. */
 	TRY(ceiled ? policy_overlay(&p, &stated, e) : lattice_overlay_take(&p, &stated, e));
 	place.level = ceiled && policy_has(&ceiling, FIELD_LEVEL) && ceiling.level > p.level ? ceiling.level : p.level;
@@ -335,6 +375,7 @@ int policy_resolve(const struct policy_sources *from, struct policy *ret, struct
 		TRY(policy_resolve_lists(&stated, p.working_directory, &place, e));
 		TRY(hold_under(&p, &stated, &ceiling, from->admin_file, e));
 	}
+	TRY(close_credentials(&p, &named, &place, e));
 	if (from->project_start)
 		TRY(meet_projects(&p, from->project_start, &place, notes, e));
 	close_limits(&p);

@@ -169,6 +169,26 @@ can no --profile strict -- touch new
 can yes --profile strict -- ls .
 rm -rf "$place"
 
+# ---- working at home ----
+about 'working at home'
+fresh
+mkdir -p home/.ssh home/project && echo KEY >home/.ssh/id_key && echo TEXT >home/notes
+! is_root || chown -R "$TEST_UID:$TEST_UID" home
+cd home || exit 1
+at_home() { HOME=$WORK/case/home run "$CORDON" run "$@" -- sh -c 'cat .ss*/* notes; mv .ss* moved; echo here >new'; }
+at_home
+expect_out '^TEXT$'
+expect_not_in "$OUT" KEY
+expect 'keys stay where they are' test -e .ssh/id_key
+expect 'twin: all else can be changed' test -e new
+cd .. || exit 1
+HOME=$WORK/case/home run "$CORDON" run -- sh -c 'cat home/.ss*/* home/notes'
+expect_out '^TEXT$'
+expect_not_in "$OUT" KEY
+cd home || exit 1
+at_home --read .ssh
+expect_out '^KEY$' # who names them gets them
+
 # ---- those that only tell ----
 about telling
 fresh

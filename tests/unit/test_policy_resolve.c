@@ -164,6 +164,35 @@ static void test_credentials(void **state)
 	}
 }
 
+/* At home the working directory is a profile's word, not the caller's on keys: those that are there stay closed. */
+static void test_working_at_home(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *directory, *profile, *flags;
+		bool closed;
+	} rows[] = {
+		{ "home", "default", "{}", true },
+		{ "home", "strict", "{}", true },
+		{ ".", "default", "{}", true },
+		{ "home", "default", "{\"allowedWritePaths\":[\".\"]}", true },
+		{ "home", "default", "{\"allowedReadPaths\":[\"~/proj\"]}", true },
+		{ "home/proj", "default", "{}", false }, /* it is out of reach there */
+		{ "other", "default", "{}", false },
+		{ "home", "default", "{\"allowedReadPaths\":[\"~/.ssh\"]}", false },
+		{ "home", "default", "{\"allowedWritePaths\":[\"~\"]}", false },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		autoclean(run_done) struct run r = in_project(rows[i].directory);
+		strv_add(&r.profiles, rows[i].profile);
+		flags(&r, rows[i].flags);
+		assert_resolves(&r);
+		if (strv_has(&r.got.denied_paths, at("home/.ssh")) != rows[i].closed)
+			fail_msg("row %zu", i);
+		assert_false(strv_has(&r.got.denied_paths, at("home/.aws"))); /* nothing there to keep */
+	}
+}
+
 /* ---- the caller's layers ---- */
 
 /* A file that states everything stands by itself; one that leaves a field open lies over default. */
@@ -537,13 +566,21 @@ static void test_project_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_default),        cmocka_unit_test(test_credentials),
-		cmocka_unit_test(test_whole_file),     cmocka_unit_test(test_layers),
-		cmocka_unit_test(test_directory),      cmocka_unit_test(test_deny),
-		cmocka_unit_test(test_check),          cmocka_unit_test(test_user_file),
-		cmocka_unit_test(test_unreadable),     cmocka_unit_test(test_ceiling),
-		cmocka_unit_test(test_ceiling_file),   cmocka_unit_test(test_project_narrows),
-		cmocka_unit_test(test_project_search), cmocka_unit_test(test_project_hostile),
+		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_working_at_home),
+		cmocka_unit_test(test_whole_file),
+		cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_directory),
+		cmocka_unit_test(test_deny),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_user_file),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_ceiling),
+		cmocka_unit_test(test_ceiling_file),
+		cmocka_unit_test(test_project_narrows),
+		cmocka_unit_test(test_project_search),
+		cmocka_unit_test(test_project_hostile),
 	};
 	return cmocka_run_group_tests(tests, make_world, remove_world);
 }
