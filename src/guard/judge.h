@@ -84,5 +84,6 @@ bool places_is_device(const char *path);
 bool places_is_critical(const char *path, const char *home);
 /* The directory that relative words of this call mean: "" when it is not known, NULL when it is the working directory. */
 const char *places_directory(const struct call *c);
-int places_change_directory(const struct call *c); /* cd, pushd */
-int places_check_command(const struct call *c);    /* deniedPaths, allowedWritePaths, and rules on redirections */
+int places_change_directory(const struct call *c);             /* cd, pushd */
+int places_enter(const struct call *c, const struct word *to); /* NULL: the home directory */
+int places_check_command(const struct call *c);                /* deniedPaths, allowedWritePaths, and rules on redirections */

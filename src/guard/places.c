@@ -199,11 +199,16 @@ static const char *working_directory(const struct call *c)
 
 int places_change_directory(const struct call *c)
 {
-	char path[PATH_MAX] = "";
 	const struct word *to = NULL;
 	for (size_t i = 1; i < c->count; i++)
 		if (c->words[i].text[0] != '-' || !c->words[i].text[1])
 			to = &c->words[i];
+	return places_enter(c, to);
+}
+
+int places_enter(const struct call *c, const struct word *to)
+{
+	char path[PATH_MAX] = "";
 	const char *now = places_directory(c);
 	bool inside = false;
 	if (!to) {

@@ -66,6 +66,8 @@ struct front {
 	const struct word *code;  /* the value of -c */
 	const struct word *split; /* the word that holds the value of env -S … */
 	const char *split_text;   /* … and where in it */
+	const struct word *there; /* the word that holds the value of env -C … */
+	const char *there_text;   /* … and where in it */
 	const char *replace;      /* xargs -I: what stands for a line of stdin */
 	bool query;
 };
@@ -89,6 +91,10 @@ static void long_option(const struct call *c, const struct wrapper *w, struct fr
 		f->split = holder;
 		f->split_text = value;
 	}
+	if (w->flags & IN_ENV && length > 1 && strncmp(name, "chdir", length) == 0) {
+		f->there = holder;
+		f->there_text = value;
+	}
 	if (w->flags & IN_C && strcmp(name, "command") == 0)
 		f->code = equals ? word : f->at < c->count ? &c->words[f->at++] : NULL;
 }
@@ -111,6 +117,10 @@ static void short_options(const struct call *c, const struct wrapper *w, struct 
 		if (w->flags & IN_ENV && *letter == 'S') {
 			f->split = holder;
 			f->split_text = value;
+		}
+		if (w->flags & IN_ENV && *letter == 'C') {
+			f->there = holder;
+			f->there_text = value;
 		}
 		if (w->flags & IN_STDIN && *letter == 'I')
 			f->replace = value;
@@ -360,9 +370,30 @@ static bool runs_code(const char *name, enum program_kind kind)
 	return is_kind(bare, kind);
 }
 
+static int unwrap_behind(const struct call *c, const struct wrapper *w, const struct front *front);
+
+/* env -C: what is behind it starts there, and nothing else does. */
+static int unwrap_there(const struct call *c, const struct wrapper *w, struct front *f)
+{
+	char **now = &c->frame->directory[c->command->scope], *before = *now;
+	struct word to = *f->there;
+	to.text = (char *)f->there_text;
+	f->there = NULL;
+	TRY(places_enter(c, &to));
+	int result = unwrap_behind(c, w, f);
+	*now = before;
+	return result;
+}
+
 static int unwrap_row(const struct call *c, const struct wrapper *w)
 {
 	struct front f = read_front(c, w);
+	return f.there ? unwrap_there(c, w, &f) : unwrap_behind(c, w, &f);
+}
+
+static int unwrap_behind(const struct call *c, const struct wrapper *w, const struct front *front)
+{
+	struct front f = *front;
 	if (f.query)
 		return 0;
 	if (f.code)
