@@ -189,6 +189,20 @@ cd home || exit 1
 at_home --read .ssh
 expect_out '^KEY$' # who names them gets them
 
+# ---- who it is ----
+about 'another user'
+fresh
+"$CORDON" explain --json --user 1234:56 -- true >"$OUT" 2>"$ERR"
+who=$(python3 -c 'import json, sys; print(*[c["mechanism"] for c in json.load(open(sys.argv[1])).get("enforcement", []) if c["clause"] == "security.runAsNonRoot"])' "$OUT")
+if is_root; then
+	expect_equal 'really' 'uid 1234, gid 56, no other groups' "$who"
+elif [ -n "$who" ]; then
+	expect_equal 'or only seen from inside' "uid 1234, gid 56 seen from inside, by a user namespace; outside it is uid $(id -u), gid $(id -g)" "$who"
+	expect_equal 'what it makes is whose it was' "$(id -u)" "$("$CORDON" run --user 1234:56 -- touch made && stat -c %u made)"
+else
+	expect_err 'needs root or a user namespace'
+fi
+
 # ---- those that only tell ----
 about telling
 fresh

@@ -84,8 +84,11 @@ bool native_can_write(struct native *n, const char *path)
 int native_claim_ids(struct native *n)
 {
 	const struct policy *p = n->job->policy;
+	bool mapped = n->inner_uid != n->uid || n->inner_gid != n->gid;
 	const char *who =
-		plan_text(n->plan, "uid %u, gid %u%s", n->inner_uid, n->inner_gid, n->change_ids ? ", no other groups" : "");
+		mapped ? plan_text(n->plan, "uid %u, gid %u seen from inside, by a user namespace; outside it is uid %u, gid %u",
+				   n->inner_uid, n->inner_gid, n->uid, n->gid)
+		       : plan_text(n->plan, "uid %u, gid %u%s", n->uid, n->gid, n->change_ids ? ", no other groups" : "");
 	TRY(native_claim(n, FIELD_NON_ROOT, p->run_as_non_root ? "true" : "false", who, STRENGTH_KERNEL));
 	TRY(native_claim(
 		n, FIELD_DROP_CAPABILITIES, p->drop_capabilities ? "true" : "false",
