@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A build at container level beside the same build outside, in turns: at most 5 % longer. The shortest of each counts: what else the
-# machine does only makes them longer; so more turns bring it nearer to the truth, and it goes on until it is clear, 24 at most.
+# machine does only makes them longer; so more turns bring it nearer to the truth, and it goes on until it is clear, 12 at most.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
 [ -z "$SANITIZED" ] || skip_all 'measures, and a sanitizer is no measure'
@@ -22,7 +22,7 @@ python3 "$T/project.py"
 ! is_root || chown -R "$TEST_UID:$TEST_UID" project
 cat >"$T/measure.py" <<'P'
 import os, subprocess, sys, time
-cordon, uid, fewest, most, least = sys.argv[1], int(sys.argv[2]), 5, 24, 0.2
+cordon, uid, fewest, most, least = sys.argv[1], int(sys.argv[2]), 5, 12, 0.2
 env = {"PATH": os.environ["PATH"], "HOME": os.getcwd(), "LANG": "C.UTF-8", "XDG_STATE_HOME": os.environ.get("XDG_STATE_HOME", os.getcwd())}
 build = ["sh", "-c", "make -s clean && make -s -j2 && ./answer"]
 inside = [cordon, "run", "--isolation", "container", "--processes", "100", "--memory", "2G", "--timeout", "120s", "--cpu", "120s", "--disk", "200M",
