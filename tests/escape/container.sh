@@ -30,6 +30,12 @@ expect_equal 'every call was tried' 16 "$(wc -l <"$OUT")"
 expect_not_in "$OUT" ' ok$'
 run "${inside[@]}" -- unshare -Ur true
 expect 'no user namespace inside' test "$STATUS" != 0
+run "${inside[@]}" -- "$deeds" userns
+expect_out '^E'
+run "${inside[@]}" -- "$deeds" fork 1
+expect_equal 'twin: a plain fork is fine' 0 "$STATUS"
+run "${inside[@]}" -- sh -c 'mkdir -p /tmp/a/b && cd /tmp/a && mv b c && ls'
+expect_equal 'twin: paths of its own can be made and moved' c "$(cat "$OUT")"
 
 about '/proc'
 for file in keys kcore timer_list interrupts kallsyms sysrq-trigger config.gz; do
@@ -41,6 +47,8 @@ for file in sys/kernel/core_pattern sys/vm/drop_caches sysrq-trigger self/oom_sc
 	run "${inside[@]}" -- "$deeds" write "/proc/$file"
 	expect_out '^(EROFS|EACCES|ENOENT|EPERM)$'
 done
+run "${inside[@]}" -- sh -c 'cat /proc/sys/kernel/ostype /proc/sys/kernel/osrelease'
+expect_equal 'twin: what may be read there' "$(cat /proc/sys/kernel/ostype /proc/sys/kernel/osrelease)" "$(cat "$OUT")"
 run "${inside[@]}" -- sh -c 'cat /proc/acpi/* /proc/scsi/* 2>/dev/null | wc -c'
 expect_equal 'no acpi, no scsi' 0 "$(cat "$OUT")"
 run "${inside[@]}" -- sh -c 'grep -c processor /proc/cpuinfo; cat /proc/self/comm'
@@ -53,11 +61,27 @@ expect_out '^(EACCES|EPERM)$'
 about 'control groups'
 run "${inside[@]}" -- sh -c 'ls /sys/fs/cgroup 2>&1; find / -xdev -name cgroup.procs 2>/dev/null'
 expect_not_in "$OUT" 'cgroup.procs'
+cat >"$T/groups" <<'G'
+for d in /sys/fs/cgroup /sys/fs/cgroup/* /tmp; do
+	(mkdir -p $d/evil && echo 0 >$d/evil/cgroup.procs && test -e $d/evil/cgroup.controllers -o -e $d/evil/tasks) 2>/dev/null && echo "$d: in"
+	(test -e $d/release_agent && echo /evil >$d/release_agent) 2>/dev/null && echo "$d: release_agent"
+done
+for t in cgroup cgroup2; do mkdir -p /tmp/m && mount -t $t x /tmp/m 2>/dev/null && echo "$t: mounted"; done
+echo end
+G
+chmod 644 "$T/groups" # in a file: the guard would refuse the words
+run "${inside[@]}" --read "$T/groups" -- sh "$T/groups"
+expect_equal 'no group can be made, left or mounted' end "$(cat "$OUT")"
+run "${inside[@]}" -- sh -c 'grep -vE "^[0-9]+:[^:]*:/(\.\.)*(/|$)" /proc/self/cgroup; grep -c . /proc/self/cgroup'
+expect_equal 'twin: which it is in may be read' "$(grep -c . /proc/self/cgroup)" "$(tail -n 1 "$OUT")"
 about devices
 run "${inside[@]}" -- "$deeds" mknod-char /tmp/null
 expect_out '^(EPERM|EACCES)$'
 run "${inside[@]}" -- sh -c 'for d in /dev/*; do [ -b "$d" ] && echo "$d"; done; { [ -e /dev/mem ] || [ -e /dev/kmsg ] || [ -e /dev/kvm ]; } && echo more'
 expect_equal 'no disk and no more than a few' '' "$(cat "$OUT")"
+
+run "${inside[@]}" -- sh -c 'echo x >/dev/null && head -c 4 /dev/zero | od -An -tx1 && head -c 4 /dev/urandom | wc -c; echo x >/dev/full; echo $?'
+expect_equal 'twin: those that are there work' '00 00 00 00 4 2' "$(tr -s ' \n' ' ' <"$OUT" | sed 's/^ //; s/ $//; s/ 1$/ 2/')"
 
 about 'set-user-ID programs'
 run "${inside[@]}" -- awk '$2 == "/usr" { print $4 }' /proc/self/mounts

@@ -57,6 +57,65 @@ rm dir && mv moved dir
 run "$CORDON" apply --force last
 expect_equal 'twin: put back, it is applied' 'changed new' "$(cat dir/file dir/new | tr '\n' ' ' | sed 's/ $//')"
 
+about 'a directory that is swapped with a link all the time while changes are applied'
+cat >"$T/swap.py" <<'P'
+"""dir is a directory and a link to ../outside, in turns, by one atomic exchange, until the other end of the pipe is closed."""
+import ctypes, os, select, sys
+libc = ctypes.CDLL(None)
+os.symlink("../outside", "other")
+turns = 0
+while not select.select([0], [], [], 0)[0]:
+    for _ in range(50):
+        libc.renameat2(-100, b"dir", -100, b"other", 2)
+        turns += 1
+if os.path.islink("dir"):
+    libc.renameat2(-100, b"dir", -100, b"other", 2)
+os.unlink("other")
+print(turns)
+P
+rounds=12
+for i in $(seq $rounds); do cow -- sh -c "echo from-inside-$i >dir/new$i; echo changed >dir/file"; done
+mkfifo "$T/swapping"
+python3 "$T/swap.py" <"$T/swapping" >"$T/swaps" &
+swapper=$!
+exec 7>"$T/swapping"
+for set in $("$CORDON" changes --list | awk '{ print $1 }' | grep ^sbx-); do "$CORDON" apply --force "$set" >/dev/null 2>&1; done
+exec 7>&-
+wait "$swapper"
+expect "it was swapped ($(cat "$T/swaps") times)" test "$(cat "$T/swaps")" -ge 100
+expect_equal 'nothing came to where the link leads' 'file precious' "$(ls ../outside) $(cat ../outside/file)"
+for set in $("$CORDON" changes --list | awk '{ print $1 }' | grep ^sbx-); do
+	run "$CORDON" apply --force "$set"
+	expect_equal 'what was refused is applied afterwards' 0 "$STATUS"
+done
+expect_equal 'twin: all of it is where it belongs' "$rounds" "$(cat dir/new* 2>/dev/null | grep -c '^from-inside-')"
+printf 'old\n' >dir/file && rm -f dir/new*
+
+about 'what copying up could change'
+printf 'one\n' >first && ln first second && printf 'closed\n' >mode && chmod 600 mode
+! is_root || chown "$TEST_UID:$TEST_UID" first mode
+before=$(stat -c '%n %i %h %a %s %Y' first second mode; cat first second mode)
+cow -- python3 -c '
+import os
+old = open("first")               # opened before it is copied
+open("first", "a").write("two\n")
+print(repr(old.read()), repr(open("first").read()), repr(open("second").read()))
+os.chmod("mode", 0o666)           # copied with its mode, not with its owner or content
+os.utime("mode", (0, 0))
+os.link("plain", "third")         # a link to what is below copies it
+open("third", "a").write("more\n")
+try: os.rename("dir", "aside")    # nothing below is taken away
+except OSError as e: print(e.errno)
+fd = os.open("dir", os.O_RDONLY)
+os.fchmod(fd, 0o777)'
+expect_out "'one"
+expect_out "'one.*two"
+expect_equal 'links, modes, times and contents of the host are as they were' "$before" "$(stat -c '%n %i %h %a %s %Y' first second mode; cat first second mode)"
+expect 'and what was linked inside' host_is_untouched
+run "$CORDON" apply last
+expect_equal 'twin: applied, they are as they were inside' 'one two one plain more 666' "$(cat first second third | tr '\n' ' ')$(stat -c %a mode)"
+rm -f first second third mode && printf 'plain\n' >plain && chmod 755 dir
+
 about 'set-user-ID'
 cow -- sh -c 'cp /bin/true suid; chmod 4755 suid; chmod 6755 suid; stat -c %a suid; cp /bin/true twin; chmod 755 twin'
 run "$CORDON" apply last
