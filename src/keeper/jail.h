@@ -103,13 +103,17 @@ struct jail_order {
 	uint32_t tell_start;
 };
 
-/* ---- the child's side: jail.c, jail_new.c; raw ---- */
+/* ---- the child's side: jail.c, jail_flight.c, jail_new.c; raw ---- */
 struct entry;
 _Noreturn void jail_main(struct entry *entry, int socket, struct board *board);
 
 /* Its state at first, and whether it is the same again. */
 int jail_look_first(const struct plan *plan);
 bool jail_is_as_new(void);
+
+/* jail_flight.c: nothing is left in queues that nobody can reach. */
+int jail_flight_first(void);
+bool jail_flight_is_over(void);
 
 /* ---- parcel.c: bytes with descriptors; raw ---- */
 int parcel_send(int socket, const void *bytes, size_t size, const int *fds, size_t fd_count);

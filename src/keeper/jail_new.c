@@ -2,9 +2,11 @@
  * each directory who it belongs to, its mode, its attributes, and what the file system has left (which also tells of files that
  * have no name any more). Nobody but us is left who could change them meanwhile. Raw system calls only. */
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/stat.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/statfs.h>
 
 #include "base/scope.h"
@@ -27,7 +29,7 @@ struct look {
 	uint64_t free_blocks, free_files;
 	struct {
 		uint64_t inode, attributes;
-		uint32_t mode, uid, gid, links;
+		uint32_t mode, uid, gid, links, flags; /* the last: what statx does not tell */
 		int names_size, attributes_size;
 	} places[MOST_PLACES];
 };
@@ -51,12 +53,23 @@ static void put_times_back(int place, const struct statx *now)
 	RAW(utimensat, dirs[TOP], names[place], both, AT_SYMLINK_NOFOLLOW);
 }
 
+/* By a descriptor that is not closed yet (jail_flight.c). The keeper's own lock is on a private directory on disk. */
+static bool is_locked(int place)
+{
+	if (place == PTMX || (place == TOP && !in_memory))
+		return false;
+	return RAW(flock, dirs[place], LOCK_EX | LOCK_NB) < 0 || RAW(flock, dirs[place], LOCK_UN) < 0;
+}
+
 static bool look_at(int place, bool again, struct look *ret)
 {
 	struct statx st;
 	char entries[512];
 	unsigned wanted = STATX_BASIC_STATS;
+	unsigned flags;
 	if (RAW(statx, dirs[TOP], names[place], AT_SYMLINK_NOFOLLOW, wanted, &st) < 0)
+		return false;
+	if (again && is_locked(place))
 		return false;
 	if (place != PTMX && RAW(lseek, dirs[place], 0, SEEK_SET) < 0)
 		return false;
@@ -67,6 +80,8 @@ static bool look_at(int place, bool again, struct look *ret)
 	to->uid = st.stx_uid;
 	to->gid = st.stx_gid;
 	to->links = st.stx_nlink;
+	if (place != PTMX && RAW(ioctl, dirs[place], FS_IOC_GETFLAGS, &flags) == 0)
+		to->flags = flags;
 	to->names_size = RAW(getdents64, dirs[place], entries, sizeof entries);
 	to->attributes_size = RAW(flistxattr, dirs[place], NULL, 0);
 	if (again)
@@ -136,11 +151,12 @@ static int open_places(const struct plan *plan)
 int jail_look_first(const struct plan *plan)
 {
 	TRY(open_places(plan));
+	TRY(jail_flight_first());
 	return look(false, &first) ? 0 : -EIO;
 }
 
 bool jail_is_as_new(void)
 {
 	struct look now;
-	return look(true, &now) && memcmp(&now, &first, sizeof now) == 0;
+	return jail_flight_is_over() && look(true, &now) && memcmp(&now, &first, sizeof now) == 0;
 }

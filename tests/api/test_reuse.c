@@ -118,6 +118,59 @@ static void nor_do_modes_times_and_attributes(void **state)
 	assert_true(is_kept());
 }
 
+/* What statx does not tell, and no descriptor for writing is needed for. */
+static void nor_do_flags_and_hints(void **state)
+{
+	(void)state;
+	const char *look = "python3 -c '\n"
+			   "import fcntl, os, struct\n"
+			   "for name in (\"HOME\", \"TMPDIR\"):\n"
+			   "    f, flags = os.open(os.environ[name], os.O_RDONLY), bytearray(8)\n"
+			   "    fcntl.ioctl(f, 0x80086601, flags)\n"                  /* FS_IOC_GETFLAGS */
+			   "    print(flags[0], fcntl.fcntl(f, 1035, bytes(8))[0])'"; /* F_GET_RW_HINT */
+	char expected[sizeof said];
+	memcpy(expected, say(look), sizeof expected);
+	expect_trace("python3 -c '\n"
+		     "import fcntl, os, struct\n"
+		     "f = os.open(os.environ[\"HOME\"], os.O_RDONLY)\n"
+		     "fcntl.ioctl(f, 0x40086602, struct.pack(\"q\", 0x80))\n" /* FS_IOC_SETFLAGS: noatime */
+		     "print(\"done\")'",
+		     look, expected);
+	expect_trace("python3 -c '\n"
+		     "import fcntl, os, struct\n"
+		     "try: fcntl.fcntl(os.open(os.environ[\"HOME\"], os.O_RDONLY), 1036, struct.pack(\"q\", 3))\n"
+		     "except PermissionError: print(\"done\")'",
+		     look, expected);
+	/* The twin: who takes it back keeps the jail. */
+	warm();
+	say("chattr +A $HOME && chattr -A $HOME");
+	assert_true(is_kept());
+}
+
+/* A lock whose holder waits in a queue that only it itself could read: nobody has it, and it is held. Many of them, and one with
+ * much memory, keep the kernel busy while the last are made. */
+static void nor_do_locks_that_nobody_holds(void **state)
+{
+	(void)state;
+	const char *hide = "python3 -c '\n"
+			   "import array, fcntl, os, socket\n"
+			   "f = os.open(os.environ[\"TMPDIR\"], os.O_RDONLY)\n"
+			   "fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+			   "m = os.memfd_create(\"m\"); os.write(m, bytes(20 << 20))\n"
+			   "for i in range(6):\n"
+			   "    a, b = socket.socketpair()\n"
+			   "    for s in a, b:\n"
+			   "        s.sendmsg([b\"x\"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array(\"i\", [a.fileno(), "
+			   "b.fileno(), f, m]))])\n"
+			   "print(\"done\", flush=True); os._exit(0)'";
+	for (int i = 0; i < 5; i++)
+		expect_trace(hide, "flock -n $TMPDIR echo free", "free");
+	/* The twin: a lock that ends with its holder costs no jail. */
+	warm();
+	assert_string_equal(say("flock -n $TMPDIR echo free"), "free");
+	assert_true(is_kept());
+}
+
 /* Memory files without a name, kept alive by a message to itself that nobody takes. */
 static void nor_what_nobody_can_see(void **state)
 {
@@ -399,6 +452,8 @@ int main(void)
 		CASE(several_at_once_have_one_each),
 		CASE(files_do_not_stay),
 		CASE(nor_do_modes_times_and_attributes),
+		CASE(nor_do_flags_and_hints),
+		CASE(nor_do_locks_that_nobody_holds),
 		CASE(nor_what_nobody_can_see),
 		CASE(nobody_lives_on),
 		CASE(the_jail_itself_stays_as_it_is),
@@ -415,6 +470,8 @@ int main(void)
 #define INSIDE(name) cmocka_unit_test_setup_teardown(name, open_container, close_one)
 		INSIDE(P_026_a_plan_that_comes_again_finds_a_jail),
 		INSIDE(several_at_once_have_one_each),
+		INSIDE(nor_do_flags_and_hints),
+		INSIDE(nor_do_locks_that_nobody_holds),
 		INSIDE(nor_what_nobody_can_see),
 		INSIDE(nobody_lives_on),
 		INSIDE(the_jail_itself_stays_as_it_is),
