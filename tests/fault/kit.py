@@ -14,7 +14,7 @@ import time
 BUILD = os.environ["CORDON_BUILD_DIR"]
 CORDON, DYN, KEEPER = os.environ["CORDON"], os.environ["CORDON_DYN"], os.environ["CORDON_KEEPER"]
 HOST, SHIM, DEEDS = f"{BUILD}/tests/fault/host", f"{BUILD}/tests/fault/shim.so", f"{BUILD}/tests/probe/deeds"
-SOAK = bool(os.environ.get("CORDON_SOAK"))
+SOAK, SANITIZED = bool(os.environ.get("CORDON_SOAK")), bool(os.environ.get("SANITIZED"))
 PR_SET_CHILD_SUBREAPER = 36
 failed = False
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -8,6 +8,8 @@ for ((n = 3; n <= 40; n++)); do
 		ran=$((ran + 1))
 	elif [ "$STATUS" = 125 ] && [ ! -s "$OUT" ] && grep -q cordon: "$ERR"; then
 		refused=$((refused + 1))
+	elif [ -n "$SANITIZED" ] && grep -q 'error while loading shared libraries' "$ERR"; then # which it has to load
+		refused=$((refused + 1))
 	else
 		not_ok "$n descriptors: it runs whole, or says why not" "$(remarks)"
 	fi

@@ -74,7 +74,7 @@ def slow_reader():
         time.sleep(0.1)
     time.sleep(start + 2 + 0.2 * slowness() - time.monotonic())
     verdict(not below(tool.pid), "1 KB/s reader: the command is gone when its time is over", describe(below(tool.pid)))
-    verdict(0 < most < 8192, "1 KB/s reader: memory stays flat", f"{most} KB")
+    verdict(0 < most < (32768 if SANITIZED else 8192), "1 KB/s reader: memory stays flat", f"{most} KB")
     err = tool.communicate(timeout=20)[1]  # who is owed something gets it, late
     verdict(tool.returncode == 124 and re.search(rb"after 2\.[0-4]", err), "1 KB/s reader: and the limit is told", tool.returncode, err)
 
@@ -146,6 +146,9 @@ def stopped():
 
 
 for test in (storm, storm_on_library, slow_reader, vanished_reader, clocks, clocks_meanwhile, stopped):
+    if SANITIZED and test in (clocks, clocks_meanwhile):
+        print(f"skip - {test.__name__} # a sanitizer has to be loaded before a clock that jumps")
+        continue
     test()
     verdict(not gone_within(500), f"{test.__name__}: nothing lives on")
 finish()
