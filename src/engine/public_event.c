@@ -79,6 +79,8 @@ void public_hear(void *context, const struct engine_event *event)
 	if (!run || !(run->events & kind)) /* let go of, or not asked for */
 		return;
 	struct waiting *w = NULL;
+	const struct outcome *outcome = kind == CORDON_EVENT_COMPLETED ? run_outcome(event->run) : NULL;
+	engine->missed += outcome ? outcome->missed : 0; /* what the keeper could not tell */
 	if (kind == CORDON_EVENT_COMPLETED)
 		w = TAKE(run->completed);
 	else if (!(kind & DROPPABLE) || engine->droppable < MOST_DROPPABLE)

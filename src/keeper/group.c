@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/scope.h"
 #include "keeper/run.h"
+#include "kernel/schedule.h"
 
 /* A run that is younger is not worth it, unless it takes memory in haste: that much of the limit. */
 #define ATTACH_US 15000
@@ -263,6 +264,15 @@ static void relax(struct run *run, int64_t inside)
 		set_memory(run, outside);
 }
 
+/* The kernel adds up what a group holds in steps of 64 pages for each processor, or after two seconds: until then a small run has
+ * nothing. That much is known better by the processes themselves. */
+static int64_t at_least(int64_t told, int64_t seen)
+{
+	int64_t step = (int64_t)64 * sysconf(_SC_PAGESIZE) * schedule_cores();
+	int64_t unsummed = seen < step ? seen : step;
+	return told > unsummed ? told : unsummed;
+}
+
 void group_correct(struct run *run, struct tree_usage *tree, int64_t *memory)
 {
 	struct group *group = &run->group;
@@ -274,7 +284,7 @@ void group_correct(struct run *run, struct tree_usage *tree, int64_t *memory)
 	const struct cgroup_usage used = group->last;
 	if (group->is.version[CGROUP_MEMORY]) {
 		relax(run, (int64_t)used.memory_bytes);
-		*memory = (int64_t)used.memory_bytes + group->outside_bytes;
+		*memory = at_least((int64_t)used.memory_bytes + group->outside_bytes, *memory);
 		int64_t peak = (int64_t)used.peak_bytes + group->outside_bytes;
 		if (used.peak_bytes && peak > run->usage.peak_memory_bytes)
 			run->usage.peak_memory_bytes = peak;

@@ -14,7 +14,7 @@
 #define CALM_US 50000
 #define ASLEEP_US 500000 /* all of a run that sleeps; then the kernel tells when it wakes, */
 #define TOLD_US 10000000 /* and nobody looks for that long */
-#define SAMPLE_US 45000  /* samples that are told are no closer than this */
+#define SAMPLE_US 40000  /* samples that are told are no closer than this; looks for memory may come every 43 ms */
 #define LEAST_US 1000
 #define QUIET_US 2000 /* who does nothing now can begin at any moment */
 #define FIRST_US 20000
