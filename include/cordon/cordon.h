@@ -309,11 +309,11 @@ struct cordon_result {
 	int exit_code;           /* -1 unless it exited */
 	int signal;              /* 0 unless a signal ended it, ours included */
 	const char *kill_reason; /* "timeout", "memory_limit", … (cordon(1), OUTPUT); NULL unless killed */
-	const char *sentence;    /* one line about an end that is not the command's own, else "" */
-	const char *output[2];   /* stdout and stderr as far as they were kept; a NUL follows the last byte */
-	size_t output_size[2];   /* in bytes; there may be NULs among them */
-	int truncated[2];        /* the output limit fell into this stream */
-	int64_t duration_us;     /* from start to end, by the wall clock */
+	const char *sentence; /* one line about an end that is not the command's own, or a failure near its memory limit; else "" */
+	const char *output[2];            /* stdout and stderr as far as they were kept; a NUL follows the last byte */
+	size_t output_size[2];            /* in bytes; there may be NULs among them */
+	int truncated[2];                 /* the output limit fell into this stream */
+	int64_t duration_us;              /* from start to end, by the wall clock */
 	const struct cordon_usage *usage; /* never NULL */
 	const struct cordon_error *error; /* NULL unless kind is CORDON_FAILED */
 	int64_t changes;                  /* of a copy-on-write directory, kept under the run's id */

@@ -52,6 +52,7 @@ struct backend_held {
 	int64_t counted_ms; /* from when on a counter does; negative: none */
 	bool closed;        /* all processors counted as used, since somebody could not be looked into */
 	int uncounted;      /* errno: why none does, or not for everybody; 0: nothing to tell */
+	int unbuffered;     /* errno: why buffers of pipes and sockets do not count, or not all, where no group holds memory */
 	int other;          /* a process because of which groups of version 2 give no limits; 0: none */
 };
 

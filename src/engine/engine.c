@@ -383,9 +383,10 @@ static void amend(struct run *run)
 		.counted_ms = held->counted_us ? held->counted_us / 1000 : -1,
 		.closed = held->closed,
 		.uncounted = (int)held->uncounted,
+		.unbuffered = (int)held->unbuffered,
 		.other = (int)held->other,
 	};
-	if (held->from_us || held->counted_us || held->uncounted || held->other)
+	if (held->from_us || held->counted_us || held->uncounted || held->unbuffered || held->other)
 		backend_amend(&run->decision.plan, &real);
 }
 

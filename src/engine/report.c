@@ -56,6 +56,21 @@ const char *engine_limit_name(enum kill_reason reason)
 	return limited ? policy_limit_rows[limited->limit].json : NULL;
 }
 
+/* Nobody ends a process that reaches RLIMIT_DATA: it is refused more, and fails in its own way or goes on. Seen is only how much it
+ * had, so this is told of those that failed, from where the warning comes. */
+bool outcome_memory_hint(const struct run *run, char *out, size_t size)
+{
+	const struct outcome *o = run_outcome(run);
+	int64_t most = run->decision.policy.limits[LIMIT_MEMORY_MB];
+	bool failed = o && (o->kind == OUTCOME_SIGNALED || (o->kind == OUTCOME_EXITED && o->exit_code != 0));
+	int64_t peak = o ? o->usage.peak_memory_bytes : 0;
+	if (!failed || most == POLICY_UNLIMITED || peak < (most << 20) - (most << 20) / 5)
+		return false;
+	snprintf(out, size, "it had %lld of %lld MiB: more memory may have been refused to it; raise the limit with --%s",
+		 (long long)(peak >> 20), (long long)most, policy_limit_rows[LIMIT_MEMORY_MB].flag);
+	return true;
+}
+
 void outcome_sentence(const struct run *run, char *out, size_t size)
 {
 	const struct outcome *o = run_outcome(run);
@@ -65,6 +80,11 @@ void outcome_sentence(const struct run *run, char *out, size_t size)
 		char name[24];
 		signal_name(o->signal, name);
 		snprintf(out, size, "killed by %s after %.2f s", name, seconds);
+	}
+	char hint[256];
+	if (outcome_memory_hint(run, hint, sizeof hint)) {
+		size_t used = strlen(out);
+		snprintf(out + used, size - used, "%s%s", used ? "; " : "", hint);
 	}
 	if (!o || o->kind != OUTCOME_KILLED)
 		return;
@@ -162,6 +182,8 @@ static void put_result(struct json_writer *w, const char *id, const struct outco
 	json_put_fixed(w, "durationMs", o->duration_us);
 	json_put_bool(w, "killed", killed);
 	json_put_string(w, "killReason", killed ? kill_reason_row(o->reason)->json : NULL);
+	char hint[256];
+	json_put_string(w, "hint", run && outcome_memory_hint(run, hint, sizeof hint) ? hint : NULL);
 	json_put_bool(w, "truncated", o->cut[0] || o->cut[1]);
 	put_usage(w, &o->usage);
 	json_open(w, "denials", '[');

@@ -44,6 +44,10 @@ static void explain_signal(struct run *run)
 void run_conclude(struct run *run, const struct rusage *usage)
 {
 	take_usage(run, usage);
+	if (run->started && run->reason == KILL_NONE) { /* what was too quick to be looked at */
+		meter_warn(run, KILL_MEMORY, run->usage.peak_memory_bytes, run->plan.limits.memory_bytes);
+		meter_warn(run, KILL_CPU, run->usage.cpu_us / 1000, run->plan.limits.cpu_ms);
+	}
 	if (run->reason == KILL_NONE && group_ran_out(run))
 		run->reason = KILL_MEMORY;
 	explain_signal(run);

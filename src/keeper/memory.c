@@ -33,8 +33,9 @@
 #define EXACT_STEP (16 * MIB)
 #define EXACT_SHARE 10 /* exact looks take at most this part of the time */
 #define MOST_OBJECTS 4096
-#define FEW_DESCRIPTORS 12
-#define BUFFERS_SHARE 25 /* searches for buffers take at most this part of the time */
+#define FEW_DESCRIPTORS 12 /* of a process; a pipe can hold 1 MiB, a socket less */
+#define FEW_TOGETHER 40    /* of all, if each had as many */
+#define BUFFERS_SHARE 25   /* searches for buffers take at most this part of the time */
 
 /* Shared memory that is swapped out is not in its count any more, so swap belongs to it. */
 static uint64_t machine_shm(void)
@@ -207,7 +208,8 @@ static uint64_t without_sharing(struct run *run, const struct tree_usage *usage,
 /* Few descriptors cannot hold much. 0: this kernel does not tell how many there are. */
 static bool may_hold_much(const struct tree_usage *usage)
 {
-	return usage->descriptors == 0 || usage->descriptors > FEW_DESCRIPTORS;
+	return usage->descriptors == 0 || usage->descriptors > FEW_DESCRIPTORS ||
+	       (int64_t)usage->descriptors * usage->processes > FEW_TOGETHER;
 }
 
 /* As often as there is time for: a search takes some microseconds a descriptor. A memory group knows by itself. */
@@ -220,7 +222,7 @@ static uint64_t kernel_bytes(struct run *run, const struct tree_usage *usage, in
 	m->unasked = wanted && (m->unasked || !usage->quiet);
 	if (m->unasked && now_us - m->buffers_us >= m->buffers_cost_us * BUFFERS_SHARE) {
 		int64_t start = clock_now_us();
-		m->buffers = buffers_bytes(&m->tree, proc);
+		m->buffers = buffers_bytes(&m->tree, proc, &m->unbuffered);
 		m->unasked = false;
 		m->buffers_us = now_us;
 		m->buffers_cost_us = clock_now_us() - start;
@@ -234,4 +236,10 @@ uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc,
 	uint64_t all = without_sharing(run, usage, proc, now_us);
 	uint64_t mapped = usage->memory.shared < all ? usage->memory.shared : all;
 	return all - mapped + shared_bytes(run, mapped, proc, now_us) + kernel_bytes(run, usage, proc, now_us);
+}
+
+void meter_memory_tell(struct run *run)
+{
+	bool wanted = run->plan.limits.memory_bytes != PLAN_UNLIMITED && !run->held.memory;
+	run->held.unbuffered = wanted ? run->meter.unbuffered : 0;
 }

@@ -70,6 +70,7 @@ struct meter {
 	uint64_t buffers;        /* of pipes and sockets, as of the last search for them, */
 	int64_t buffers_us;      /* when that was, */
 	int64_t buffers_cost_us; /* and how long it took */
+	uint32_t unbuffered;     /* errno: why not all of them could be asked; 0: they could */
 	uint64_t sharing;        /* what the sum over processes counts too often, as of the last exact look */
 	uint64_t sharing_sum;    /* and the sum then */
 	int64_t shared_us;       /* when that was, */
@@ -78,6 +79,7 @@ struct meter {
 
 /* memory.c: what the tree holds, as well as is worth knowing at this look */
 void meter_memory_start(struct meter *m);
+void meter_memory_tell(struct run *run); /* in held: whom it could not ask */
 uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us);
 
 /* disk.c */

@@ -218,6 +218,7 @@ void run_gone(struct run *run, const struct rusage *usage)
 	run_conclude(run, usage);
 	group_finish(&run->keeper->groups, run);
 	counted_tell(run);
+	meter_memory_tell(run);
 	if (!run->have_status && run->reason == KILL_NONE)
 		err_set(&run->err, ERR_INTERNAL, 0, "reaper", "the reaper was killed before the command ended");
 	/* The last words are in the pipes already: nobody is left to add any, so they are taken before the drain is timed. */

@@ -1,5 +1,6 @@
 #include "kernel/buffers.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct search {
 		ino_t inode;
 	} seen[MOST_SEEN];
 	size_t count;
+	uint32_t refused;
 	uint64_t pipes, sent, queued;
 };
 
@@ -60,6 +62,13 @@ static void add_socket(struct search *s, int fd)
 		s->queued += (uint64_t)queued;
 }
 
+/* Who has ended or closed it meanwhile refuses nothing. */
+static void note_refused(struct search *s, int errnum)
+{
+	if (errnum != ESRCH && errnum != EBADF && errnum != ENOENT)
+		s->refused = (uint32_t)errnum;
+}
+
 static void visit(void *data, int dir, pid_t number)
 {
 	struct search *s = data;
@@ -69,15 +78,17 @@ static void visit(void *data, int dir, pid_t number)
 	if (fstatat(dir, name, &st, 0) < 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) || !is_new(s, &st))
 		return;
 	autoclean(fd_done) int fd = (int)syscall(SYS_pidfd_getfd, s->pidfd, number, 0);
-	if (fd < 0)
+	if (fd < 0) {
+		note_refused(s, errno);
 		return;
+	}
 	if (S_ISFIFO(st.st_mode))
 		s->pipes += pipe_bytes(fd);
 	else
 		add_socket(s, fd);
 }
 
-uint64_t buffers_bytes(const struct tree *t, int proc)
+uint64_t buffers_bytes(const struct tree *t, int proc, uint32_t *refused)
 {
 	struct search *s = calloc(1, sizeof *s);
 	for (size_t i = 0; s && i < t->count; i++) {
@@ -86,9 +97,12 @@ uint64_t buffers_bytes(const struct tree *t, int proc)
 		autoclean(fd_done) int pidfd = m->pid == t->root || m->threads == 0 ? -1 : (int)syscall(SYS_pidfd_open, m->pid, 0);
 		s->pidfd = pidfd;
 		snprintf(path, sizeof path, "%d/fd", m->pid);
-		if (pidfd >= 0)
-			proc_each_number(proc, path, visit, s);
+		int listed = pidfd >= 0 ? proc_each_number(proc, path, visit, s) : 0;
+		if (listed < 0)
+			note_refused(s, -listed);
 	}
+	if (s && s->refused)
+		*refused = s->refused;
 	/* What a socket has sent is charged to it until the other end has read it; who has sent and is closed charges nobody, but
 	 * the other end knows how much waits for it. */
 	uint64_t bytes = s ? s->pipes + (s->sent > s->queued ? s->sent : s->queued) : 0;

@@ -6,4 +6,5 @@
 
 struct tree;
 
-uint64_t buffers_bytes(const struct tree *t, int proc);
+/* *refused: errno, why somebody who is there could not be asked; left as it is if all could. */
+uint64_t buffers_bytes(const struct tree *t, int proc, uint32_t *refused);

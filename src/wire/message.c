@@ -92,6 +92,7 @@ void wire_put_ended(struct wire_writer *w, const struct wire_ended *m)
 	wire_put_i64(w, m->held.counted_us);
 	wire_put_u32(w, m->held.closed);
 	wire_put_u32(w, m->held.uncounted);
+	wire_put_u32(w, m->held.unbuffered);
 	wire_put_u32(w, m->held.other);
 	wire_put_u64(w, m->missed);
 	put_err(w, &m->err);
@@ -118,6 +119,7 @@ void wire_get_ended(struct wire_reader *r, struct wire_ended *ret)
 	ret->held.counted_us = wire_get_i64(r);
 	ret->held.closed = wire_get_u32(r) != 0;
 	ret->held.uncounted = wire_get_u32(r);
+	ret->held.unbuffered = wire_get_u32(r);
 	ret->held.other = wire_get_u32(r);
 	ret->missed = wire_get_u64(r);
 	get_err(r, &ret->err);

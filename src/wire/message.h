@@ -126,10 +126,11 @@ struct wire_held {
 	uint32_t memory, cpu, processes, share;
 	int64_t from_us; /* 0: no group; else counted from the start, and 1 for a group that it was born into */
 	/* Where no group held the time: */
-	int64_t counted_us; /* since when a counter did; 0: none */
-	bool closed;        /* all processors counted as used, since somebody could not be looked into */
-	uint32_t uncounted; /* errno: why none did, or not for everybody */
-	uint32_t other;     /* a process because of which version 2 gave no limits; 0: none */
+	int64_t counted_us;  /* since when a counter did; 0: none */
+	bool closed;         /* all processors counted as used, since somebody could not be looked into */
+	uint32_t uncounted;  /* errno: why none did, or not for everybody */
+	uint32_t unbuffered; /* no group holds memory: errno, why buffers of pipes and sockets do not count, or not all */
+	uint32_t other;      /* a process because of which version 2 gave no limits; 0: none */
 };
 
 /* WIRE_ENDED: the run is over and nothing of it is left. */

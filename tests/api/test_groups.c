@@ -257,10 +257,11 @@ static void processors_are_held_at_once(void **state)
 	assert_non_null(strstr(held_by("maxCpus"), "\"kernel\""));
 	assert_non_null(strstr(held_by("cpuWeight"), "\"kernel\""));
 	cordon_policy_free(policy);
-	policy = policy_of("{\"resourceLimits\":{\"timeoutMs\":600}}");
+	policy = policy_of("{\"resourceLimits\":{\"timeoutMs\":2500}}");
 	settle();
 	run(spin);
-	assert_true(last.cpu_ms > 250);
+	print_message("# without, for 2500 ms: %.0f ms\n", last.cpu_ms);
+	assert_true(last.cpu_ms > 625); /* with it 500; others may need the machine, too */
 	cordon_policy_free(policy);
 	policy = kept;
 }

@@ -59,6 +59,14 @@ def sockets():
         s.setblocking(False)
     return sum(fill(s.send, 4 << 20) for s in pair)
 
+def spread():  # a little in each of many processes, none of which has many descriptors
+    if os.fork() == 0:
+        for _ in range(4):
+            sockets()
+        time.sleep(3)
+        os._exit(0)
+    return 3
+
 def tables():  # one page, mapped again and again: each 2 MB of addresses take a page of tables
     if not held:
         held.append(os.memfd_create("hog"))
@@ -69,7 +77,7 @@ def tables():  # one page, mapped again and again: each 2 MB of addresses take a
             raise OSError(ctypes.get_errno(), "no more maps")
         ctypes.memset(address, 1, 1)
 
-kinds = {"pipes": pipes, "sockets": sockets, "tables": tables, "memfd": memfd, "tmp": lambda: file_in(os.environ["TMPDIR"]), "home": lambda: file_in(os.environ["HOME"]), "shared": shared, "children": children}
+kinds = {"pipes": pipes, "sockets": sockets, "spread": spread, "tables": tables, "memfd": memfd, "tmp": lambda: file_in(os.environ["TMPDIR"]), "home": lambda: file_in(os.environ["HOME"]), "shared": shared, "children": children}
 taken = []
 try:
     while sum(taken) < want:
@@ -102,6 +110,11 @@ for kind in pipes sockets tables; do
 	run "$CORDON" run --json --memory 32M --timeout 20s -- python3 hog.py $kind 100
 	expect_equal "$kind: buffers and tables of the kernel count" memory_limit "$(json "$OUT" killReason)"
 done
+about 'spread'
+run "$CORDON" run --json --memory 64M --processes 40 --timeout 20s -- python3 hog.py spread 90
+expect_equal 'spread: 30 processes with 11 descriptors each' memory_limit "$(json "$OUT" killReason)"
+run "$CORDON" run --json --memory 256M --processes 40 --timeout 20s -- python3 hog.py spread 15
+expect_equal 'spread: twin' 0 "$(json "$OUT" exitCode)"
 about 'pipes'
 run "$CORDON" run --memory 128M -- python3 hog.py pipes 2
 expect_out '^HAD [23]$' # the twin

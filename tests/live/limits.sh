@@ -39,6 +39,21 @@ sandbox --memory 64M -- "$deeds" alloc 300
 expect_out '^MB [1-6][0-9]? of 300: ENOMEM'
 sandbox --memory 64M -- "$deeds" alloc 40
 expect_equal 'twin' 0 "$STATUS"
+about 'memory refused to one process'
+# Its memory comes near the limit and it fails of what it is refused, in its own way: that is told, not guessed from its status.
+refused='$x .= "x" x (1 << 20) while 1'
+run "$CORDON" run --memory 64M -- perl -e "$refused"
+expect "fails by itself ($STATUS)" test "$STATUS" -ne 0 -a "$STATUS" -ne 137
+expect_err 'more memory may have been refused to it; raise the limit with --memory'
+run "$CORDON" run --json --events ev --memory 64M -- perl -e "$refused"
+expect_json killReason null
+expect 'the hint in JSON' grep -q 'of 64 MiB: more memory may have been refused' <(json "$OUT" hint)
+expect_in ev '"type": *"limit.warning".*"limitType": *"maxMemoryMB"'
+run "$CORDON" run --json --events ev2 --memory 64M -- sh -c 'exit 3' # the twins
+expect_equal 'fails of something else: no hint' '3 null' "$STATUS $(json "$OUT" hint)"
+expect_not_in ev2 limit.warning
+run "$CORDON" run --json --memory 64M -- "$deeds" alloc 54
+expect_equal 'near the limit, but well: no hint' '0 null' "$STATUS $(json "$OUT" hint)"
 about 'memory of a tree'
 hog='$x = "x" x (40 << 20); sleep 20'
 ended 137 memory_limit --memory 100M -- sh -c "for i in 1 2 3 4; do perl -e '$hog' & done; wait"

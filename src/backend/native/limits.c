@@ -156,6 +156,16 @@ static int amend_time(struct plan *plan, const struct backend_held *held)
 	return c && !c->mechanism ? -ENOMEM : 0;
 }
 
+/* Where no group holds the memory, and what the kernel keeps for the run could not be asked for. */
+static int amend_buffers(struct plan *plan, const struct backend_held *held)
+{
+	struct claim *c = held->memory || !held->unbuffered ? NULL : claim_on(plan, LIMIT_MEMORY_MB);
+	if (c)
+		c->mechanism = plan_text(plan, "%s; not seen: buffers of pipes and sockets (pidfd_getfd: %s)", c->mechanism,
+					 names_errno(held->unbuffered) ? names_errno(held->unbuffered) : "refused");
+	return c && !c->mechanism ? -ENOMEM : 0;
+}
+
 static const char *amended(struct plan *plan, uint32_t version, const char *holds, const char *besides, int64_t from_ms)
 {
 	if (!besides)
@@ -211,6 +221,7 @@ int native_amend_limits(struct plan *plan, const struct backend_held *held)
 		if (rows[i].kernel && held->from_ms == 0)
 			c->strength = STRENGTH_KERNEL;
 	}
+	TRY(amend_buffers(plan, held));
 	return amend_time(plan, held);
 }
 
