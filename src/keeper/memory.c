@@ -33,9 +33,8 @@
 #define EXACT_STEP (16 * MIB)
 #define EXACT_SHARE 10 /* exact looks take at most this part of the time */
 #define MOST_OBJECTS 4096
-#define FEW_DESCRIPTORS 12 /* of a process; a pipe can hold 1 MiB, a socket less */
-#define FEW_TOGETHER 40    /* of all, if each had as many */
-#define BUFFERS_SHARE 25   /* searches for buffers take at most this part of the time */
+#define FEW_DESCRIPTORS 8 /* of all together: a socket can hold 8 MiB where net.core.wmem_max is 4 */
+#define BUFFERS_SHARE 25  /* searches for buffers take at most this part of the time */
 
 /* Shared memory that is swapped out is not in its count any more, so swap belongs to it. */
 static uint64_t machine_shm(void)
@@ -208,8 +207,7 @@ static uint64_t without_sharing(struct run *run, const struct tree_usage *usage,
 /* Few descriptors cannot hold much. 0: this kernel does not tell how many there are. */
 static bool may_hold_much(const struct tree_usage *usage)
 {
-	return usage->descriptors == 0 || usage->descriptors > FEW_DESCRIPTORS ||
-	       (int64_t)usage->descriptors * usage->processes > FEW_TOGETHER;
+	return usage->descriptors == 0 || (int64_t)usage->descriptors * usage->processes > FEW_DESCRIPTORS;
 }
 
 /* As often as there is time for: a search takes some microseconds a descriptor. A memory group knows by itself. */

@@ -111,8 +111,8 @@ for kind in pipes sockets tables; do
 	expect_equal "$kind: buffers and tables of the kernel count" memory_limit "$(json "$OUT" killReason)"
 done
 about 'spread'
-run "$CORDON" run --json --memory 64M --processes 40 --timeout 20s -- python3 hog.py spread 90
-expect_equal 'spread: 30 processes with 11 descriptors each' memory_limit "$(json "$OUT" killReason)"
+run "$CORDON" run --json --memory 64M --processes 40 --timeout 20s -- python3 hog.py spread 45
+expect_equal 'spread: 15 processes with 11 descriptors each' memory_limit "$(json "$OUT" killReason)"
 run "$CORDON" run --json --memory 256M --processes 40 --timeout 20s -- python3 hog.py spread 15
 expect_equal 'spread: twin' 0 "$(json "$OUT" exitCode)"
 about 'pipes'
