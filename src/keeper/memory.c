@@ -34,7 +34,8 @@
 #define EXACT_SHARE 10 /* exact looks take at most this part of the time */
 #define MOST_OBJECTS 4096
 #define FEW_DESCRIPTORS 8 /* of all together: a socket can hold 8 MiB where net.core.wmem_max is 4 */
-#define BUFFERS_SHARE 25  /* searches for buffers take at most this part of the time */
+#define BUFFERS_SHARE 25  /* searches for buffers take at most this part of the time, */
+#define RISING_SHARE 3    /* and while they rise a quarter */
 
 /* Shared memory that is swapped out is not in its count any more, so swap belongs to it. */
 static uint64_t machine_shm(void)
@@ -218,9 +219,11 @@ static uint64_t kernel_bytes(struct run *run, const struct tree_usage *usage, in
 	bool wanted = !in_group && run->plan.limits.memory_bytes != PLAN_UNLIMITED && may_hold_much(usage);
 	m->buffers = wanted ? m->buffers : 0;
 	m->unasked = wanted && (m->unasked || !usage->quiet);
-	if (m->unasked && now_us - m->buffers_us >= m->buffers_cost_us * BUFFERS_SHARE) {
+	if (m->unasked && now_us - m->buffers_us >= m->buffers_cost_us * (m->buffers_rise ? RISING_SHARE : BUFFERS_SHARE)) {
 		int64_t start = clock_now_us();
+		uint64_t before = m->buffers;
 		m->buffers = buffers_bytes(&m->tree, proc, &m->unbuffered);
+		m->buffers_rise = m->buffers > before + SEARCH_STEP;
 		m->unasked = false;
 		m->buffers_us = now_us;
 		m->buffers_cost_us = clock_now_us() - start;

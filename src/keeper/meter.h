@@ -70,6 +70,7 @@ struct meter {
 	uint64_t buffers;        /* of pipes and sockets, as of the last search for them, */
 	int64_t buffers_us;      /* when that was, */
 	int64_t buffers_cost_us; /* and how long it took */
+	bool buffers_rise;       /* more than before */
 	uint32_t unbuffered;     /* errno: why not all of them could be asked; 0: they could */
 	uint64_t sharing;        /* what the sum over processes counts too often, as of the last exact look */
 	uint64_t sharing_sum;    /* and the sum then */

@@ -52,7 +52,7 @@ expect_in ev '"type": *"limit.warning".*"limitType": *"maxMemoryMB"'
 run "$CORDON" run --json --events ev2 --memory 64M -- sh -c 'exit 3' # the twins
 expect_equal 'fails of something else: no hint' '3 null' "$STATUS $(json "$OUT" hint)"
 expect_not_in ev2 limit.warning
-run "$CORDON" run --json --memory 64M -- "$deeds" alloc 54
+run "$CORDON" run --json --read "$PROBE_DIR" --memory 64M -- "$deeds" alloc 54
 expect_equal 'near the limit, but well: no hint' '0 null' "$STATUS $(json "$OUT" hint)"
 about 'memory of a tree'
 hog='$x = "x" x (40 << 20); sleep 20'
