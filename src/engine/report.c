@@ -24,13 +24,17 @@ int outcome_exit_status(const struct outcome *o)
 	return err_row(o->err.code)->exit_status;
 }
 
+/* As kill -l of a shell has them: the C library keeps the first two for itself. */
 static void signal_name(int number, char out[24])
 {
+	enum { FIRST_REAL_TIME = 34 };
 	const char *name = names_signal(number);
 	if (name)
 		snprintf(out, 24, "%s", name);
+	else if (number >= FIRST_REAL_TIME)
+		snprintf(out, 24, "SIGRTMIN+%d", number - FIRST_REAL_TIME);
 	else
-		snprintf(out, 24, "signal %d", number);
+		snprintf(out, 24, "SIG%d", number);
 }
 
 const struct limited *limited_by(enum kill_reason reason)

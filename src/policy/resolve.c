@@ -51,9 +51,10 @@ static int unread(const char *path, enum trust trust, int errnum, struct err *e)
 	int result = err_set(e, ERR_CONFIG, errnum, "policy", "cannot read %s", path);
 	if (errnum == EFBIG)
 		return err_hint(e, result, "at most %d bytes are read", JSON_MAX_BYTES);
-	if (trust == TRUST_OWNER)
+	bool closed = errnum == EACCES || errnum == ENOTDIR || errnum == ENAMETOOLONG || errnum == ELOOP;
+	if (closed && trust == TRUST_OWNER)
 		return err_hint(e, result, "your own policy would be there: set HOME or XDG_CONFIG_HOME to what is yours");
-	if (trust == TRUST_NONE)
+	if (closed && trust == TRUST_NONE)
 		return err_hint(e, result, "a project's policy may be there: make its directory readable, or start elsewhere");
 	return result;
 }

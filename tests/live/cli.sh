@@ -124,6 +124,9 @@ expect_status 125 "$CORDON" run --cwd . -- true
 expect_status 0 "$CORDON" run --cwd "$WORK/case" -- touch twin
 expect 'another one was named' test -e "$WORK/case/twin"
 cd "$WORK/case" || exit 1
+about 'a caller that may not write to files'
+[ -n "$SANITIZED" ] || expect_status 0 bash -c 'ulimit -f 0; "$0" run --events full.json -- true 2>&1 | cat >/dev/null; exit "${PIPESTATUS[0]}"' "$CORDON"
+[ -n "$SANITIZED" ] || expect_status 153 bash -c 'ulimit -f 0; "$0" run -- sh -c "echo x >grown" 2>&1 | cat >/dev/null; exit "${PIPESTATUS[0]}"' "$CORDON"
 about 'a policy of the user that may be there'
 run env -u XDG_CONFIG_HOME HOME=/etc/passwd "$CORDON" run -- touch unread
 expect_equal 'is not passed over' 125 "$STATUS"
@@ -144,6 +147,8 @@ expect_status 126 "$CORDON" run -- ./script
 expect_status 124 "$CORDON" run --timeout 300ms -- sleep 5
 expect_equal 'one line tells the timeout' 1 "$(wc -l <"$ERR")"
 expect_status 143 "$CORDON" run -- sh -c 'kill -TERM $$'
+expect_status 162 "$CORDON" run -- bash -c 'kill -34 $$'
+expect_err 'killed by SIGRTMIN\+0 after'
 expect_status 137 "$CORDON" run --output 1K -- sh -c 'yes'
 
 # ---- signals and readers ----

@@ -122,6 +122,7 @@ int cli_main(int argc, char **argv, const struct cli_host *host)
 {
 	fill_standard_descriptors();
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is told by EPIPE; the run must still be ended and cleaned */
+	signal(SIGXFSZ, SIG_IGN); /* so with a file that may not grow any more, which is told by EFBIG */
 	autoclean(args_done) struct args a = { 0 };
 	struct err e = { 0 };
 	int result = dispatch(argc > 0 ? argv + 1 : argv, host, &a, &e);
