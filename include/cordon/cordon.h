@@ -247,9 +247,9 @@ struct cordon_run_options {
  * it. What they name is granted as by allowedWritePaths and allowedReadPaths, so that a ceiling and deniedPaths hold for it;
  * relative paths start at the current directory. What they do is what the options of `cordon run` with these names do. [P-027] cow
  * the command sees the directory, and may change what it sees; the host's files stay as they are. The changes are kept under the
- * run's id (cordon_result.changes says how many): `cordon changes ID` shows, `cordon apply ID` takes them over. rootfs   a root
- * directory, a tar of one, what `docker save` writes or an OCI layout; archives are unpacked once, by digest. Where a published
- * port is on the host is told by CORDON_EVENT_PUBLISHED (port, host_port), before anything can be reached there.
+ * run's id (cordon_result.changes says how many): cordon_changes_open() shows them and takes them over, as `cordon changes` does.
+ * rootfs   a root directory, a tar of one, what `docker save` writes or an OCI layout; archives are unpacked once, by digest. Where
+ * a published port is on the host is told by CORDON_EVENT_PUBLISHED (port, host_port), before anything can be reached there.
  */
 
 /* Decide and start. 0 says that the command was handed to the keeper, not that it could be executed: a program that does not
@@ -381,6 +381,58 @@ struct cordon_event {
  * dispatch beside it. Of warnings, violations, samples and connections at most 4,096 wait; more are dropped and counted. The rest,
  * and above all CORDON_EVENT_COMPLETED, is never dropped. [P-025] */
 CORDON_API int cordon_engine_next_event(struct cordon_engine *engine, struct cordon_event *event);
+
+/* =============================================================================================================== changes
+ *
+ * What a run with `cow` left is kept under its id until somebody decides: look, then apply or discard. No engine is needed.
+ *
+ *     cordon_changes_open(cordon_run_id(run), &changes, &error);
+ *     for (int i = 0; i < cordon_changes_count(changes); i++)
+ *             … cordon_changes_get(changes, i)->path, cordon_changes_diff(changes, i, NULL) …
+ *     cordon_changes_apply(changes, NULL, 0, &error);
+ *     cordon_changes_free(changes);
+ */
+
+struct cordon_changes;
+
+/* The kept changes of a run, by its id; "last" is the newest set of this user. -ENOENT: none are kept under this id; -EINVAL: it is
+ * no id, or none are kept at all. Nobody else can apply or discard them before cordon_changes_free(): that is -EWOULDBLOCK then.
+ * [P-050] */
+CORDON_API int cordon_changes_open(const char *id, struct cordon_changes **changes, struct cordon_error *error);
+CORDON_API int cordon_changes_count(const struct cordon_changes *changes);
+CORDON_API const char *cordon_changes_directory(const struct cordon_changes *changes);
+
+/* The library fills it; it belongs to the changes, and lives until the next is asked for. Whoever wrote these names is not
+ * trusted: they may hold control characters, and bytes that are no UTF-8. */
+struct cordon_change {
+	size_t size;
+	const char *path;           /* relative to the directory */
+	const char *kind;           /* "added", "changed", "deleted", "retyped" */
+	const char *before, *after; /* "file", "directory", "link", "fifo"; NULL: nothing is there */
+	int64_t after_bytes;
+	unsigned after_mode;    /* permissions; set-user-ID and set-group-ID are never among them */
+	const char *runs_later; /* why it would run later, outside of any sandbox ("git runs hooks", …); NULL: it would not */
+	int changed_meanwhile;  /* the file of the host was changed while the run lasted */
+	int applied;
+};
+
+/* In the order of their paths, from 0; NULL beyond the last. [P-051] */
+CORDON_API const struct cordon_change *cordon_changes_get(struct cordon_changes *changes, int index);
+/* What changed in a text, as a unified diff with control characters escaped, or a line that says why there is none. It belongs to
+ * the changes, and lives until the next is asked for. NULL on failure. */
+CORDON_API const char *cordon_changes_diff(struct cordon_changes *changes, int index, struct cordon_error *error);
+
+/* Carry them out on the host: those at and below `paths` (NULL-terminated; relative to the directory, or absolute), or all
+ * (NULL). Each file is replaced as a whole; where one was changed meanwhile nothing at all is done (-EBUSY) unless `force`. No link
+ * is followed, nothing leaves the directory. Returns how many; when none is left the set is gone. If it fails in the middle, or
+ * your program is killed, the next call goes on. [P-052] */
+CORDON_API int cordon_changes_apply(struct cordon_changes *changes, const char *const *paths, int force,
+				    struct cordon_error *error);
+/* Forget them; the host's files stay as they are. [P-053] */
+CORDON_API int cordon_changes_discard(struct cordon_changes *changes, struct cordon_error *error);
+
+/* What was neither applied nor discarded is kept. NULL is fine. */
+CORDON_API void cordon_changes_free(struct cordon_changes *changes);
 
 /* ================================================================================================================ Python
  *

@@ -170,6 +170,142 @@ static void P_027_changes_are_kept_apart(void **state)
 	assert_int_equal(access(file, F_OK), 0);
 }
 
+static void write_file(const char *name, const char *text)
+{
+	char path[4200];
+	snprintf(path, sizeof path, "%s/%s", work(), name);
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	fchmod(fd, 0666);
+	close(fd);
+}
+
+static void assert_file(const char *name, const char *text)
+{
+	char path[4200], there[64] = "";
+	snprintf(path, sizeof path, "%s/%s", work(), name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, there, sizeof there - 1);
+	close(fd);
+	assert_int_equal(got < 0, text == NULL);
+	assert_string_equal(there, text ? text : "");
+}
+
+/* Of a run that changes `file`, adds `other` and a hook of git, and removes `old`. */
+static struct cordon_changes *left_by_a_run(void)
+{
+	static const char script[] =
+		"echo new >file; echo more >other; rm old; mkdir -p .git/hooks; echo x >.git/hooks/post-commit";
+	struct cordon_changes *changes = NULL;
+	struct cordon_error error;
+	char state[4200];
+	snprintf(state, sizeof state, "%s/project", work());
+	mkdir(state, 0777);
+	chmod(state, 0777);
+	write_file("project/file", "old\n");
+	write_file("project/old", "old\n");
+	struct cordon_run *run = start(
+		engine, (struct cordon_run_options){ .argv = ARGV("sh", "-c", script), .cow = state, .working_directory = state });
+	assert_int_equal(finish(run)->exit_status, 0);
+	if (cordon_changes_open(cordon_run_id(run), &changes, &error) < 0)
+		fail_msg("%s", error.message);
+	cordon_run_free(run);
+	return changes;
+}
+
+static void P_050_changes_are_one_holders(void **state)
+{
+	(void)state;
+	struct cordon_changes *changes = NULL, *second = NULL;
+	struct cordon_error error = { 0 };
+	assert_int_equal(cordon_changes_open("sbx-0000000000000000", &changes, &error), -ENOENT);
+	assert_null(changes);
+	assert_true(error.message[0]);
+	assert_int_equal(cordon_changes_open("../../etc", &changes, NULL), -EINVAL);
+	if (!is_possible())
+		return;
+	changes = left_by_a_run();
+	assert_int_equal(cordon_changes_open("last", &second, &error), -EWOULDBLOCK);
+	assert_null(second);
+	cordon_changes_free(changes);
+	assert_int_equal(cordon_changes_open("last", &second, &error), 0); /* kept, since nobody decided */
+	assert_int_equal(cordon_changes_discard(second, &error), 0);
+	cordon_changes_free(second);
+}
+
+static void P_051_changes_are_looked_at(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *kind;
+		int later;
+	} rows[] = { { ".git", "added", 0 },   { ".git/hooks", "added", 0 }, { ".git/hooks/post-commit", "added", 1 },
+		     { "file", "changed", 0 }, { "old", "deleted", 0 },      { "other", "added", 0 } };
+	if (!is_possible())
+		return;
+	struct cordon_changes *changes = left_by_a_run();
+	assert_int_equal(cordon_changes_count(changes), COUNT_OF(rows));
+	assert_non_null(strstr(cordon_changes_directory(changes), "/project"));
+	for (int i = 0; i < (int)COUNT_OF(rows); i++) {
+		const struct cordon_change *c = cordon_changes_get(changes, i);
+		assert_string_equal(c->path, rows[i].path);
+		assert_string_equal(c->kind, rows[i].kind);
+		assert_int_equal(c->runs_later != NULL, rows[i].later);
+		assert_int_equal(c->before == NULL, strcmp(c->kind, "added") == 0);
+		assert_int_equal(c->after == NULL, strcmp(c->kind, "deleted") == 0);
+	}
+	assert_null(cordon_changes_get(changes, COUNT_OF(rows)));
+	assert_null(cordon_changes_get(changes, -1));
+	const char *diff = cordon_changes_diff(changes, 3, NULL);
+	assert_non_null(strstr(diff, "\n-old\n"));
+	assert_non_null(strstr(diff, "\n+new\n"));
+	struct cordon_error error = { 0 };
+	assert_null(cordon_changes_diff(changes, 99, &error));
+	assert_string_equal(error.code, "usage");
+	assert_int_equal(cordon_changes_discard(changes, NULL), 0);
+	cordon_changes_free(changes);
+}
+
+static void P_052_changes_are_applied(void **state)
+{
+	(void)state;
+	if (!is_possible())
+		return;
+	struct cordon_changes *changes = left_by_a_run();
+	struct cordon_error error = { 0 };
+	assert_int_equal(cordon_changes_apply(changes, ARGV("other"), 0, &error), 1);
+	assert_file("project/other", "more\n");
+	assert_file("project/file", "old\n");
+	assert_int_equal(cordon_changes_apply(changes, ARGV("no-such"), 0, NULL) < 0, 1);
+	write_file("project/file", "the host's\n");
+	assert_int_equal(cordon_changes_apply(changes, NULL, 0, &error), -EBUSY);
+	assert_file("project/file", "the host's\n");
+	assert_file("project/old", "old\n");
+	assert_int_equal(cordon_changes_apply(changes, NULL, 1, &error), 5);
+	assert_file("project/file", "new\n");
+	assert_file("project/old", NULL);
+	assert_true(cordon_changes_apply(changes, NULL, 1, &error) < 0); /* the set is gone */
+	assert_int_equal(cordon_changes_count(changes), 6);
+	cordon_changes_free(changes);
+	assert_int_equal(cordon_changes_open("last", &changes, NULL), -EINVAL);
+	assert_int_equal(cordon_changes_apply(NULL, NULL, 0, &error), -EINVAL);
+	cordon_changes_free(NULL);
+}
+
+static void P_053_changes_are_discarded(void **state)
+{
+	(void)state;
+	if (!is_possible())
+		return;
+	struct cordon_changes *changes = left_by_a_run();
+	assert_int_equal(cordon_changes_discard(changes, NULL), 0);
+	assert_file("project/file", "old\n");
+	assert_file("project/other", NULL);
+	assert_true(cordon_changes_discard(changes, NULL) < 0);
+	cordon_changes_free(changes);
+	assert_int_equal(cordon_changes_open("last", &changes, NULL), -EINVAL);
+}
+
 static void P_027_another_root(void **state)
 {
 	(void)state;
@@ -274,6 +410,10 @@ int main(void)
 		CASE(P_027_a_published_port_can_be_reached),
 		CASE(P_027_a_port_that_is_taken_is_told),
 		CASE(P_027_changes_are_kept_apart),
+		CASE(P_050_changes_are_one_holders),
+		CASE(P_051_changes_are_looked_at),
+		CASE(P_052_changes_are_applied),
+		CASE(P_053_changes_are_discarded),
 		CASE(P_027_another_root),
 		CASE(P_027_limits_of_the_proxy),
 		CASE(P_027_what_cannot_be_is_refused),
