@@ -27,5 +27,8 @@ struct python_layers {
 int python_allow(const struct python_layers *layers, struct python_allowed *ret, struct strv *notes, struct err *e);
 void python_allowed_done(struct python_allowed *a);
 
+/* How many programs of a batch run at a time, each by the clock: one a processor. */
+uint32_t python_at_a_time(void);
+
 /* Does a program ask for more than it may? ERR_REFUSED names the limit, as "what" (a line of a batch, or ""). */
 int python_check_limits(const struct python_limits *asked, const struct python_limits *most, const char *what, struct err *e);

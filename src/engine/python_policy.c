@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "engine/internal.h"
 #include "engine/python.h"
+#include "kernel/schedule.h"
 
 static const struct {
 	enum policy_limit limit;
@@ -112,4 +113,10 @@ int python_check_limits(const struct python_limits *asked, const struct python_l
 		return err_hint(e, -EPERM, "ask for less, or have the administrator raise the ceiling in " ENGINE_ADMIN_FILE);
 	}
 	return 0;
+}
+
+uint32_t python_at_a_time(void)
+{
+	int granted = schedule_granted();
+	return granted > 0 ? (uint32_t)granted : 1;
 }

@@ -5,10 +5,13 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/scope.h"
 #include "kernel/proc.h"
 
 #define TURN_NS 100000 /* the least there is; a look of the meter takes about as long */
@@ -47,6 +50,29 @@ int schedule_cores(void)
 {
 	cpu_set_t all;
 	return sched_getaffinity(0, sizeof all, &all) < 0 ? 4 : CPU_COUNT(&all);
+}
+
+/* Two numbers, of one file or of two: microseconds in each period. "max" and -1 are no quota: 0. */
+static int quota_cores(const char *quota_file, const char *period_file)
+{
+	autoclean(buf_done) struct buf text = BUF_MAX(128);
+	if (fd_read_file(quota_file, &text) < 0 || (period_file && fd_read_file(period_file, &text) < 0))
+		return 0;
+	char *rest;
+	long quota = strtol(buf_text(&text), &rest, 10), period = strtol(rest, NULL, 10);
+	return quota > 0 && period > 0 ? (int)((quota + period - 1) / period) : 0;
+}
+
+int schedule_granted(void)
+{
+	static const char *const files[][2] = { { "/sys/fs/cgroup/cpu.max", NULL },
+						{ "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us" } };
+	int cores = schedule_cores();
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		int quota = quota_cores(files[i][0], files[i][1]);
+		cores = quota > 0 && quota < cores ? quota : cores;
+	}
+	return cores;
 }
 
 int schedule_own_core(void)

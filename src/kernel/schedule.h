@@ -15,4 +15,5 @@ int schedule_first(bool first);
  * back: those who were kept off may go anywhere again. What they make meanwhile is where they are. */
 void schedule_keep_off(int proc, pid_t pid, int core, bool off);
 int schedule_cores(void);    /* how many processors we may use */
+int schedule_granted(void);  /* the same, or fewer where the group's quota, as a container sees it, is less; at least 1 */
 int schedule_own_core(void); /* the one that we are on; -1: there is no other */

@@ -133,7 +133,9 @@ void attend_end(struct attend *a, enum python_end end)
 	if (a->answered || a->gone)
 		return;
 	int64_t cpu = cpu_us(a);
-	send_signal(a, SIGKILL);
+	/* One that waits may be two processes (jail.c): killed from within, the inner one's CPU time is known. Who blocks SIGQUIT
+	 * is killed a little later, as everybody who has answered and does not go. */
+	send_signal(a, a->waits ? SIGQUIT : SIGKILL);
 	a->result.end = end;
 	read_output(a);
 	answer(a, cpu);

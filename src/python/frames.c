@@ -60,6 +60,7 @@ void python_put_setup(struct wire_writer *w, const struct python_setup *s)
 	wire_put_u32(w, s->once);
 	wire_put_u32(w, s->source_max);
 	wire_put_u32(w, s->spares);
+	wire_put_u32(w, s->together);
 	put_names(w, &s->imports);
 	put_names(w, &s->load);
 	put_names(w, &s->unblocked);
@@ -71,6 +72,7 @@ int python_get_setup(struct wire_reader *r, struct python_setup *ret)
 	ret->once = wire_get_u32(r) != 0;
 	ret->source_max = wire_get_u32(r);
 	ret->spares = wire_get_u32(r);
+	ret->together = wire_get_u32(r);
 	TRY(get_names(r, &ret->imports));
 	TRY(get_names(r, &ret->load));
 	TRY(get_names(r, &ret->unblocked));

@@ -40,6 +40,7 @@ struct python_setup {
 	bool once;                   /* no zygote: it runs the one program that follows, itself */
 	uint32_t source_max;         /* bytes */
 	uint32_t spares;             /* children that are ready ahead; 0: each is forked when it is needed */
+	uint32_t together;           /* programs that run at a time, the others wait for their turn; 0: as many as have a place */
 	struct strv imports;         /* what programs may import */
 	struct strv load;            /* what is loaded ahead */
 	struct strv unblocked;       /* of the blocked modules, those that a policy file names */

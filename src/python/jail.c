@@ -61,6 +61,12 @@ static void hand_on(int number)
 	kill(inner, number);
 }
 
+static void end_inner(int unused)
+{
+	(void)unused;
+	kill(inner, SIGKILL);
+}
+
 static bool within(const struct dl_phdr_info *info, const ElfW(Phdr) * part, uintptr_t address)
 {
 	uintptr_t from = info->dlpi_addr + part->p_vaddr;
@@ -94,7 +100,7 @@ static int forget_python(struct dl_phdr_info *info, size_t size, void *unused)
 }
 
 /* The outer process: makes what can wait, hands SIGTERM on, and ends as the inner one did. Should it be killed, the inner one is,
- * too. */
+ * too; SIGQUIT kills the inner one alone, so that its CPU time is waited for and counted. */
 static _Noreturn void wait_for_inner(int made)
 {
 	int status;
@@ -102,6 +108,7 @@ static _Noreturn void wait_for_inner(int made)
 	if (unshare(LATER) == 0)
 		(void)!write(made, "", 1);
 	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = hand_on }, NULL);
+	sigaction(SIGQUIT, &(struct sigaction){ .sa_handler = end_inner }, NULL);
 	syscall(SYS_close_range, 0, ~0u, 0); /* whoever waits for the end of a stream waits for the inner one's */
 	while (waitpid(inner, &status, 0) < 0)
 		if (errno != EINTR)

@@ -18,6 +18,7 @@ struct python_options {
 	struct blob programs;  /* the text of all that will be run, borrowed, if it is known: what it does not name is not loaded */
 	uint32_t source_max;   /* bytes; 0: PYTHON_SOURCE_MAX */
 	uint32_t spares;       /* children ready ahead */
+	uint32_t together;     /* programs that run at a time, whose clocks run: the others wait; 0: up to sixteen */
 	uint32_t recycle;      /* calls until the zygote is replaced; 0: never */
 };
 

@@ -95,6 +95,7 @@ int spawn_put_setup(const struct python_options *options, struct blob programs, 
 		.once = once,
 		.source_max = options->source_max ? options->source_max : PYTHON_SOURCE_MAX,
 		.spares = options->spares,
+		.together = options->together,
 		.imports = options->imports, /* borrowed, as the others: only written */
 		.load = load,
 		.unblocked = options->unblocked,

@@ -112,18 +112,18 @@ static size_t count_children(bool busy)
 	return count;
 }
 
-static bool somebody_runs(void)
+static size_t count_running(void)
 {
+	size_t count = 0;
 	for (size_t i = 0; i < CHILDREN; i++)
-		if (zygote.children[i].used && zygote.children[i].busy && !zygote.children[i].told)
-			return true;
-	return false;
+		count += zygote.children[i].used && zygote.children[i].busy && !zygote.children[i].told;
+	return count;
 }
 
 /* Between programs, not while somebody waits for a result. */
 static void make_spares(void)
 {
-	while (!zygote.first && !somebody_runs() && count_children(false) < inside.setup.spares &&
+	while (!zygote.first && count_running() == 0 && count_children(false) < inside.setup.spares &&
 	       count_children(true) + inside.setup.spares < CHILDREN)
 		if (!make_child(true))
 			return;
@@ -144,6 +144,9 @@ static void send_result(uint64_t id, const struct python_result *result)
 
 static bool begin(const struct waiting *w)
 {
+	/* Its clock starts when it begins: who waits for a turn loses no time to those who run. */
+	if (inside.setup.together > 0 && count_running() >= inside.setup.together)
+		return false;
 	struct child *c = find_spare();
 	c = c ? c : make_child(false);
 	if (!c)

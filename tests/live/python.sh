@@ -138,6 +138,45 @@ three True 3 None
 None True 6 None 
 None False None timeout 
 None False None ZeroDivisionError ' "$got"
+# As many at a time as there are processors: nobody uses up the time of another. Each tells when it began and when it ended.
+/usr/bin/python3 -c '
+import json
+for i in range(8):
+    print(json.dumps({"id": i, "code": "import time\nbegan = time.monotonic()\ntime.sleep(0.15)\n[began, time.monotonic()]"}))' >turns.jsonl
+turns() { # WORD...: how many ran at once, at most; and the order of the results
+	"$@" "$CORDON" python --imports data --batch turns.jsonl >"$OUT" 2>"$ERR"
+	/usr/bin/python3 -c '
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+times = [row["value"] for row in rows]
+print(max(sum(a <= b[0] < c for a, c in times) for b in times), *(row["id"] for row in rows), all(row["success"] for row in rows))' "$OUT"
+}
+expect_equal 'one processor: one at a time, in order' '1 0 1 2 3 4 5 6 7 True' "$(turns taskset -c "$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')")"
+processors=$(nproc)
+got=$(turns)
+if [ "${got%% *}" -le "$processors" ] && [ "${got#* }" = '0 1 2 3 4 5 6 7 True' ] && { [ "$processors" -lt 2 ] || [ "${got%% *}" -ge 2 ]; }; then ok "$processors processors: as many at a time, in order"
+else not_ok "$processors processors: as many at a time, in order" "$got" "$(head -c 300 "$ERR")"; fi
+/usr/bin/python3 -c '
+import json
+for i in range(8):
+    print(json.dumps({"id": i, "timeoutMs": 1700, "code": f"import time\nt = time.process_time()\nwhile time.process_time() - t < 0.5: pass\n{i}"}))' >busy.jsonl
+for _ in 1 2 3; do # half a second of work in 1.7 s: on a machine with much else to do that may fail by itself
+	got=$("$CORDON" python --imports data --batch busy.jsonl 2>"$ERR" | grep -o '"value":[0-9]' | tr -dc 0-9)
+	[ "$got" = 01234567 ] || continue
+	break
+done
+expect_equal 'eight of half a second each, within 1.7 s each' 01234567 "$got"
+
+# ---- killed: its CPU time is known all the same ----
+"$CORDON" python --json -c 'while True: pass' >"$OUT" 2>"$ERR" &
+busy=$!
+sleep 2
+kill -TERM $busy
+wait $busy
+says errorType cancelled 'ended from outside'
+cpu=$(/usr/bin/python3 -c 'import json, sys; print(int(json.load(open(sys.argv[1]))["resourceUsage"]["cpuTimeMs"]))' "$OUT")
+if [ "$cpu" -ge 50 ] && [ "$cpu" -le 2500 ]; then ok 'its CPU time is the program'"'"'s'; else not_ok 'its CPU time is the program'"'"'s' "$cpu"; fi
+
 # Children of one interpreter have random states of their own, by whatever import they come to them.
 printf '%s\n' '{"code": "import random\nrandom.random()"}' '{"code": "import random\nrandom.random()"}' \
 	'{"code": "import statistics\nstatistics.NormalDist().samples(1)"}' '{"code": "import statistics\nstatistics.NormalDist().samples(1)"}' >random.jsonl

@@ -154,7 +154,7 @@ static int run_one(const struct args *a, const struct python_options *options, c
 
 /* ---- a batch ---- */
 
-enum { WINDOW = 8 }; /* lines under way at a time; results come in the order of the lines all the same */
+enum { WINDOW = 32 }; /* lines handed over ahead; results come in the order of the lines all the same */
 
 struct batch {
 	struct python_runner *runner;
@@ -291,6 +291,7 @@ static int run_batch(const struct args *a, struct python_options *options, const
 		.limits = allowed->limits, .most = allowed->most, .at = buf_text(&text), .end = buf_text(&text) + text.size
 	};
 	options->spares = 0; /* a batch waits for its end: whoever is made ahead takes the processor from those who run */
+	options->together = python_at_a_time(); /* the others wait, and their clocks with them */
 	options->recycle = 1000;
 	options->programs = (struct blob){ buf_text(&text), text.size };
 	TRY(python_runner_open(options, &b.runner, e));
