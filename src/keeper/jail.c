@@ -152,18 +152,22 @@ static int command_main(void *unused)
 	reaper_unblock_signals();
 	if (enter_command() == 0)
 		enter_between(jail.entry, OP_EXEC, OP_EXEC);
+	jail.board->failed = 1;
 	raw_exit(127); /* a step failed; which one stands in the memory that we share */
 }
 
-/* vfork in all but name. It has a table of descriptors of its own. */
-static pid_t start_command(void)
+/* It has a table of descriptors of its own, and shares our memory until it is executed. We need not wait for that: what it reads
+ * meanwhile (its stack, the order, the entry) stays as it is until it has ended, and the kernel tells the keeper by the board. To
+ * be woken in the middle of its exec costs more than all that we do for a run. vfork only where the host wants to know at once. */
+static pid_t start_command(bool tell_start)
 {
 	jail.entry->failed_op = -1;
 	char *top = jail.entry->stack + sizeof jail.entry->stack;
-	pid_t command = raw_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, top, NULL, command_main, NULL);
+	unsigned long flags = CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | (tell_start ? CLONE_VFORK : 0);
+	pid_t command = raw_clone_telling(flags, top, NULL, &jail.board->waits, command_main, NULL);
 	if (command < 0)
 		reaper_fail_at(jail.entry, OP_EXEC, -command);
-	if (jail.entry->failed_op >= 0)
+	if (command < 0 || (tell_start && jail.entry->failed_op >= 0))
 		fail();
 	return command;
 }
@@ -212,18 +216,21 @@ static int next_signal(int64_t left_ms)
 	return RAW(rt_sigtimedwait, &wanted, NULL, &patience, sizeof wanted);
 }
 
-static void wait_for(pid_t command, int64_t backstop_ms, struct report *report)
+/* What reap() found last. */
+static int wait_for(pid_t command, int64_t backstop_ms, struct report *report)
 {
+	int left = 0;
 	do {
-		int64_t left = backstop_ms == INT64_MAX ? INT32_MAX : backstop_ms - reaper_now_ms();
-		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(left);
+		int64_t left_ms = backstop_ms == INT64_MAX ? INT32_MAX : backstop_ms - reaper_now_ms();
+		int signal = left_ms <= 0 ? REAPER_KILL_SIGNAL : next_signal(left_ms);
 		jail.told |= signal == SIGTERM || signal == REAPER_KILL_SIGNAL;
 		if (signal == SIGTERM)
 			RAW(kill, jail.entry->own_pids ? -1 : -command, SIGTERM); /* it leads a session of its own */
 		else if (signal == REAPER_KILL_SIGNAL)
 			RAW(kill, command, SIGKILL);
-		reap(command, report);
+		left = reap(command, report);
 	} while (report->kind != REPORT_EXITED);
+	return left;
 }
 
 static void kill_leftovers(void)
@@ -240,12 +247,11 @@ static void kill_leftovers(void)
 }
 
 /* Nobody of the run left but us? Everybody is our child, or below one: who has lost its parent became ours. */
-static bool is_alone(struct report *report)
+static bool is_alone(int left, struct report *report)
 {
-	if (reap(0, report) == -ECHILD)
+	if (left == -ECHILD)
 		return true;
 	int64_t until = reaper_now_ms() + LEFTOVERS_MS;
-	int left;
 	kill_leftovers();
 	while ((left = reap(0, report)) == 0 && reaper_now_ms() < until) {
 		next_signal(jail.entry->own_pids ? LEFTOVERS_MS / 4 : 1);
@@ -288,20 +294,38 @@ static void run_one(void)
 	if (!read_order(&order))
 		raw_exit(1);
 	forget_signals();
-	pid_t command = start_command();
-	jail.board->started = 1;
-	explicit_bzero(jail.order, jail.order_size); /* it may hold secrets of this run */
+	pid_t command = start_command(order.tell_start);
 	close_all_but_output();
 	if (order.tell_start)
 		say(&(struct report){ .kind = REPORT_STARTED }, NULL, 0);
 	struct report report = { .kind = REPORT_STARTED };
-	wait_for(command, reaper_backstop_ms(&jail.plan.limits), &report);
-	report.stays = is_alone(&report) && !jail.told && ++jail.uses < MOST_USES && jail_is_as_new();
+	int left = wait_for(command, reaper_backstop_ms(&jail.plan.limits), &report);
+	explicit_bzero(jail.order, jail.order_size); /* it may hold secrets of this run */
+	if (jail.entry->failed_op >= 0)
+		fail();
+	report.stays = is_alone(left, &report) && !jail.told && ++jail.uses < MOST_USES && jail_is_as_new();
 	RAW(getrusage, RUSAGE_SELF, &report.own);
 	say(&report, NULL, 0);
 	if (!report.stays)
 		raw_exit(0);
 	close_all();
+}
+
+/* To wake an idle processor takes as long as the keeper needs before it can send the order: so it rouses us first. We stay awake
+ * for some 50 us, and no longer. */
+#define AWAKE_TRIES 200
+
+static int take_order(void)
+{
+	int got = parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, true);
+	if (got != JAIL_ROUSED)
+		return got;
+	for (int i = 0; i < AWAKE_TRIES; i++) {
+		got = parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, false);
+		if (got != -EAGAIN)
+			return got;
+	}
+	return parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, true);
 }
 
 _Noreturn void jail_main(struct entry *entry, int socket, struct board *board)
@@ -319,7 +343,9 @@ _Noreturn void jail_main(struct entry *entry, int socket, struct board *board)
 	keep_only(socket);
 	lock_up();
 	for (;;) {
-		int got = parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, true);
+		int got = take_order();
+		if (got == JAIL_ROUSED)
+			continue;
 		if (got <= 0)
 			raw_exit(0); /* the keeper is gone, or does not need us any more */
 		jail.order_size = (size_t)got;

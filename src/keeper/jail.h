@@ -36,8 +36,14 @@ struct report;
 
 /* A page that keeper and jail share: what need not wake anybody. */
 struct board {
-	volatile uint32_t started; /* the command was executed */
+	_Atomic uint32_t waits;  /* the command is not executed yet: the kernel clears it, or who ends before */
+	_Atomic uint32_t failed; /* a step before that */
 };
+
+static inline bool board_tells_start(const struct board *board)
+{
+	return board->waits == 0 && board->failed == 0;
+}
 
 struct jail {
 	pid_t pid;
@@ -46,9 +52,10 @@ struct jail {
 	int mounts;   /* tells when one of its mounts has changed; -1: it was not heard from yet */
 	int deaf;     /* errno: why there is no listener */
 	struct board *board;
-	int private_dir;  /* locked while it lives; -1: it has none */
-	struct run *run;  /* that is in it; NULL: none */
-	struct plan plan; /* the one that it was made for */
+	int out[2], err[2]; /* pipes for its next run, which nobody has had yet; -1: not made */
+	int private_dir;    /* locked while it lives; -1: it has none */
+	struct run *run;    /* that is in it; NULL: none */
+	struct plan plan;   /* the one that it was made for */
 	struct noted paths;
 	uint32_t slot;
 	bool made;
@@ -98,10 +105,18 @@ uint64_t jail_used_us(const struct jail *jail); /* processor time, by it and the
 bool jails_has(const struct jails *jails, pid_t pid);
 void jails_on_warm(struct jails *jails); /* who is idle and has no group moves into one */
 
+/* A message of one byte: an order probably follows. */
+#define JAIL_ROUSED 1
+
 /* The start of what a jail is sent; then the program, its arguments, its environment, and the numbers of its descriptors. */
 struct jail_order {
 	uint32_t tell_start;
 };
+
+/* ---- spawn.c: pipes for the output of its next run, made while it is idle ---- */
+void jail_make_pipes(struct jail *jail);
+bool jail_take_pipes(struct jail *jail, int out[2], int err[2]); /* false: none were made */
+void jail_close_pipes(struct jail *jail);
 
 /* ---- the child's side: jail.c, jail_flight.c, jail_new.c; raw ---- */
 struct entry;

@@ -59,6 +59,7 @@ static void jail_free(struct jails *jails, struct jail *jail)
 	fd_done(&jail->socket);
 	fd_done(&jail->listener);
 	fd_done(&jail->mounts);
+	jail_close_pipes(jail);
 	const char *place = private_dir_of(&jail->plan);
 	if (place)
 		private_dir_remove(place, &jail->private_dir);
@@ -79,6 +80,7 @@ static struct jail *jail_new(struct jails *jails)
 	if (!jail)
 		return NULL;
 	jail->pidfd = jail->socket = jail->listener = jail->mounts = jail->private_dir = -1;
+	jail->out[0] = jail->out[1] = jail->err[0] = jail->err[1] = -1;
 	jail->home = HOME_NONE;
 	jail->slot = (uint32_t)slot;
 	jails->v[slot] = jail;
@@ -262,6 +264,8 @@ void jails_on_warm(struct jails *jails)
 static void rest(struct jails *jails, struct jail *jail)
 {
 	struct groups *groups = keeper_groups(jails->keeper);
+	if (is_idle(jail))
+		jail_make_pipes(jail);
 	if (!wants_home(jail))
 		return;
 	if (homes_are_warm(groups, jail->idle_us))
@@ -355,7 +359,8 @@ static int send_order(struct jail *jail, const struct run *run, const struct sta
 	for (size_t i = 0; i < 3 + start->named; i++)
 		wire_put_u32(&w, i < 3 ? (uint32_t)i : (uint32_t)start->targets[i - 3]);
 	int result = buf_check(&w.out);
-	jail->board->started = 0;
+	jail->board->failed = 0;
+	jail->board->waits = 1;
 	if (result == 0)
 		result = parcel_send(jail->socket, w.out.data, w.out.size, fds, 3 + start->named);
 	buf_done(&w.out);
@@ -375,6 +380,13 @@ static void enter_jail(struct run *run, struct jail *jail)
 
 static void leave(struct jail *jail, const struct report *report);
 
+/* Before we look whether it may be used: it wakes up meanwhile. Where other runs are under way, so are the processors. */
+static void rouse(struct jail *jail)
+{
+	const char byte = 0;
+	parcel_send(jail->socket, &byte, JAIL_ROUSED, NULL, 0);
+}
+
 bool jails_find(struct jails *jails, struct run *run, const struct start *start)
 {
 	if (start->fresh || !jail_is_fit(run, start))
@@ -383,6 +395,8 @@ bool jails_find(struct jails *jails, struct run *run, const struct start *start)
 	struct jail *jail;
 	struct err ignored = { 0 }; /* told when they are made for a run of its own */
 	while ((jail = find(jails, &run->plan.shape))) {
+		if (keeper_has_one_run(jails->keeper))
+			rouse(jail);
 		/* What its mounts stand on is brought back first. */
 		if (placeholders_make(run, &ignored) == 0 && !run->new_names && holds(jail) &&
 		    home_is_clean(&jail->home, &jail->plan.limits)) {
@@ -497,6 +511,8 @@ static void on_exited(struct jails *jails, struct jail *jail, const struct repor
 	struct run *run = jail->run;
 	run->started = run->have_status = true;
 	run->wait_status = report->wait_status;
+	if (report->stays)
+		keeper_say_ending(run);
 	run_event(run, EV_EXITED, KILL_NONE);
 	if (!report->stays)
 		group_release(run);
@@ -550,7 +566,7 @@ void jails_on_gone(struct jails *jails, struct jail *jail)
 		usage.ru_oublock -= jail->before.ru_oublock;
 		if (usage.ru_maxrss <= jail->before.ru_maxrss)
 			usage.ru_maxrss = 0; /* an earlier run's: what the meter has seen is what is known */
-		run->started = run->started || jail->board->started;
+		run->started = run->started || board_tells_start(jail->board);
 		home_leave(run);
 		run->jail = NULL;
 		run->pidfd = run->ears.listener = -1;

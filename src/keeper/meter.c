@@ -276,7 +276,7 @@ void meter_start(struct run *run)
 	run->meter.tree.root = run->reaper;
 	run->meter.descriptors = descriptor_limit(&run->plan);
 	run->meter.tree.with_fds = run->meter.descriptors != PLAN_UNLIMITED;
-	schedule_short_turns();
+	keeper_short_turns(run->keeper);
 	run->meter.tree.before_us = run->jail ? jail_used_us(run->jail) : 0;
 	if (run->plan.limits.processes < PROC_TREE_MOST)
 		run->meter.tree.enough = (size_t)run->plan.limits.processes + 1;

@@ -315,6 +315,7 @@ void run_event(struct run *run, enum run_event event, enum kill_reason reason);
 /* say.c */
 void keeper_say_started(struct run *run);
 void keeper_say_owed(struct run *run);
+void keeper_say_ending(struct run *run); /* of a run in a jail that stays: nothing takes long any more */
 void keeper_say_killing(struct run *run);
 /* News, not duties: a host that does not read them loses them, and is told how many. */
 void keeper_say_warning(struct run *run, const struct wire_warning *warning);
@@ -341,7 +342,10 @@ void keeper_watch_network(struct run *run, bool wanted);
 /* Look we must within the next milliseconds: we get our turn before everybody else, if we may. False: we may not. */
 bool keeper_hurry(struct keeper *keeper, bool hurry);
 bool keeper_may_hurry(struct keeper *keeper);
-int keeper_own_core(struct keeper *keeper); /* the processor that is left to us where we may not; -1: none */
-int keeper_proc(struct keeper *keeper);     /* a descriptor of /proc */
+bool keeper_is_first(const struct keeper *keeper);
+void keeper_short_turns(struct keeper *keeper);
+int keeper_own_core(struct keeper *keeper);           /* the processor that is left to us where we may not; -1: none */
+int keeper_proc(struct keeper *keeper);               /* a descriptor of /proc */
+bool keeper_has_one_run(const struct keeper *keeper); /* and a host that is another process */
 struct groups *keeper_groups(struct keeper *keeper);
 struct counters *keeper_counters(struct keeper *keeper);

@@ -32,6 +32,14 @@ void keeper_say_owed(struct run *run)
 	say_number(run, WIRE_STARTED, 0);
 }
 
+/* Where nobody else is under way, so that the host probably sleeps on an idle processor: to wake that takes as long as what is
+ * still to be done. Not from a keeper that goes first: the kernel would put the host on the other processor, and it stays there. */
+void keeper_say_ending(struct run *run)
+{
+	if (keeper_has_one_run(run->keeper) && !keeper_is_first(run->keeper))
+		say_number(run, WIRE_ENDING, 0);
+}
+
 void keeper_say_killing(struct run *run)
 {
 	say_number(run, WIRE_KILLING, run->reason);

@@ -67,7 +67,7 @@ bool keeper_has_room_for_news(const struct keeper *k)
 }
 
 /* ---- the end of a run ---- */
-static void run_free(struct run *run)
+static void run_clean(struct run *run)
 {
 	struct keeper *k = run->keeper;
 	run_close_network(run);
@@ -76,6 +76,15 @@ static void run_free(struct run *run)
 	for (size_t i = 0; i < run->plan.op_count; i++)
 		if (run->plan.ops[i].kind == OP_PRIVATE_DIR)
 			private_dir_remove(run->plan.ops[i].u.PRIVATE_DIR.path, &run->private_dir);
+	for (size_t i = 0; i < 2; i++)
+		if (run->streams[i].kind != SINK_FILE)
+			stream_done(&run->streams[i]); /* who reads the other end sees that it has ended, as it was told */
+	k->runs[run->slot] = NULL;
+	k->count--;
+}
+
+static void run_free(struct run *run)
+{
 	stream_done(&run->streams[0]);
 	stream_done(&run->streams[1]);
 	fd_done(&run->pidfd);
@@ -84,8 +93,6 @@ static void run_free(struct run *run)
 	disk_done(&run->meter.disk);
 	plan_done(&run->plan);
 	free(run->ground);
-	k->runs[run->slot] = NULL;
-	k->count--;
 	free(run);
 }
 
@@ -114,9 +121,10 @@ void keeper_say_ended(struct run *run)
 	autoclean(fd_done) int upper = TAKE_FD(run->upper);
 	struct wire_writer w = { BUF_MAX(8192) };
 	wire_put_ended(&w, &ended);
-	run_free(run);
+	run_clean(run);
 	say_with(k, WIRE_ENDED, &w, upper);
 	buf_done(&w.out);
+	run_free(run); /* our own memory and copies of files: the host need not wait for that */
 	if (again && !k->host_gone)
 		keeper_keep_spare(&k->spare, &kind);
 }
@@ -172,7 +180,7 @@ void keeper_hear(struct run *run)
 {
 	struct report report;
 	ssize_t got = -1;
-	if (run->jail && run->jail->board->started && !run->started) {
+	if (run->jail && !run->started && board_tells_start(run->jail->board)) {
 		run->started = true;
 		run_event(run, EV_STARTED, KILL_NONE);
 	}
@@ -212,7 +220,9 @@ static void on_gone(struct run *run)
 
 void run_gone(struct run *run, const struct rusage *usage)
 {
-	keeper_hurry(run->keeper, false); /* what follows can take long, and there is nothing left to be in time for */
+	/* What follows can take long, and there is nothing left to be in time for. And the kernel puts whom we wake beside us,
+	 * which is where it starts fastest, unless we go first. */
+	keeper_hurry(run->keeper, false);
 	asleep_end(&run->keeper->counters, run);
 	counted_finish(&run->keeper->counters, run);
 	run_conclude(run, usage);

@@ -105,17 +105,46 @@ static int start_reaper(struct run *run, struct entry *entry, uint64_t namespace
 	return 0;
 }
 
-/* Pipes for the output; what the command gets is in `inner`. */
+static int open_output_pipes(const struct plan *plan, int out[2], int err[2])
+{
+	TRY(open_pipe(out));
+	TRY(open_pipe(err));
+	TRY(give_pipe(plan, out[1]));
+	return give_pipe(plan, err[1]);
+}
+
+void jail_close_pipes(struct jail *jail)
+{
+	for (size_t i = 0; i < 2; i++) {
+		fd_done(&jail->out[i]);
+		fd_done(&jail->err[i]);
+	}
+}
+
+/* Its run has been told of; the next one need not wait for them. */
+void jail_make_pipes(struct jail *jail)
+{
+	if (jail->out[0] < 0 && open_output_pipes(&jail->plan, jail->out, jail->err) < 0)
+		jail_close_pipes(jail);
+}
+
+bool jail_take_pipes(struct jail *jail, int out[2], int err[2])
+{
+	if (jail->out[0] < 0)
+		return false;
+	for (size_t i = 0; i < 2; i++) {
+		out[i] = TAKE_FD(jail->out[i]);
+		err[i] = TAKE_FD(jail->err[i]);
+	}
+	return true;
+}
+
+/* Pipes for the output, new ones or those that were made for its jail meanwhile; what the command gets is in `inner`. */
 static int open_output(const struct run *run, const struct start *start, const int *fds, struct spawning *s, int *inner,
 		       struct err *e)
 {
-	int opened = open_pipe(s->out);
-	if (opened == 0)
-		opened = open_pipe(s->err);
-	if (opened == 0)
-		opened = give_pipe(&run->plan, s->out[1]);
-	if (opened == 0)
-		opened = give_pipe(&run->plan, s->err[1]);
+	bool made = run->jail && jail_take_pipes(run->jail, s->out, s->err);
+	int opened = made ? 0 : open_output_pipes(&run->plan, s->out, s->err);
 	if (opened < 0)
 		return err_set(e, ERR_IO, -opened, "pipes", "cannot make a pipe");
 	inner[0] = fds[0];

@@ -15,6 +15,7 @@ struct keeper {
 	size_t count;
 	bool first, never_first; /* before all who compute; we may not be */
 	bool may_be_first;       /* that was tried */
+	bool short_turns;        /* were asked for */
 	int own_core;            /* 0: not chosen yet, else its number and 1 */
 	int proc;                /* for the meters; opened when the first one looks */
 	size_t top;              /* no run has a slot as high as this */

@@ -13,6 +13,14 @@ bool keeper_may_hurry(struct keeper *k)
 	return !k->never_first;
 }
 
+/* Once: who steps back from the first place asks for them again. */
+void keeper_short_turns(struct keeper *k)
+{
+	if (!k->short_turns)
+		schedule_short_turns();
+	k->short_turns = true;
+}
+
 bool keeper_hurry(struct keeper *k, bool hurry)
 {
 	if (hurry != k->first && !k->never_first) {
@@ -29,4 +37,14 @@ int keeper_own_core(struct keeper *k)
 	if (k->own_core == 0)
 		k->own_core = schedule_own_core() + 1;
 	return k->own_core - 1;
+}
+
+bool keeper_has_one_run(const struct keeper *k)
+{
+	return k->count == 1 && !k->listener;
+}
+
+bool keeper_is_first(const struct keeper *k)
+{
+	return k->first;
 }

@@ -51,15 +51,16 @@ static inline int raw_syscall(long number, long a, long b, long c, long d, long 
 #define RAW0(call) raw_syscall(SYS_##call, 0, 0, 0, 0, 0, 0)
 
 /* clone with memory shared: `child` runs on a stack of its own, which ends at `top`, and ends with what it returns. The C library's
- * would tell a failure by errno, which is the parent's, too. `pidfd` only with CLONE_PIDFD. */
-static inline int raw_clone(unsigned long flags, char *top, int *pidfd, int (*child)(void *), void *argument)
+ * would tell a failure by errno, which is the parent's, too. `pidfd` only with CLONE_PIDFD, `cleared` only with
+ * CLONE_CHILD_CLEARTID: the kernel writes 0 there when the child is executed or has ended. */
+static inline int raw_clone_telling(unsigned long flags, char *top, int *pidfd, void *cleared, int (*child)(void *), void *argument)
 {
 #if defined(__x86_64__) && !defined(__clang_analyzer__)
 	void **stack = (void **)((uintptr_t)top & ~(uintptr_t)15) - 2;
 	stack[0] = (void *)(uintptr_t)child;
 	stack[1] = argument;
 	long result = SYS_clone;
-	register long r10 __asm__("r10") = 0;
+	register long r10 __asm__("r10") = (long)cleared;
 	register long r8 __asm__("r8") = 0;
 	__asm__ volatile("syscall\n\t"
 			 "test %%rax, %%rax\n\t"
@@ -86,7 +87,7 @@ static inline int raw_clone(unsigned long flags, char *top, int *pidfd, int (*ch
 	register long x1 __asm__("x1") = (long)stack;
 	register long x2 __asm__("x2") = (long)pidfd;
 	register long x3 __asm__("x3") = 0;
-	register long x4 __asm__("x4") = 0;
+	register long x4 __asm__("x4") = (long)cleared;
 	__asm__ volatile("svc 0\n\t"
 			 "cbnz x0, 1f\n\t"
 			 "mov x29, #0\n\t"
@@ -101,8 +102,13 @@ static inline int raw_clone(unsigned long flags, char *top, int *pidfd, int (*ch
 			 : "memory");
 	return (int)x0;
 #else
-	return raw_result(clone(child, top, (int)flags, argument, pidfd, NULL, NULL));
+	return raw_result(clone(child, top, (int)flags, argument, pidfd, NULL, cleared));
 #endif
+}
+
+static inline int raw_clone(unsigned long flags, char *top, int *pidfd, int (*child)(void *), void *argument)
+{
+	return raw_clone_telling(flags, top, pidfd, NULL, child, argument);
 }
 
 /* For children of our own: nothing of the parent's is flushed or called. */

@@ -23,13 +23,20 @@ struct launch {
 	int captured[2]; /* memfds, or -1 */
 	launch_listener listener;
 	void *context;
+	bool told; /* its end: nothing is added to what was captured */
 	bool over;
 	struct outcome outcome;
 };
 
+/* Files for captured output that are empty again, for the next runs: a file costs more to make and to close than all that is read
+ * from one. Nobody but the keeper was ever given one, and it had closed it, or will not use it any more, when it told the end. */
+#define MOST_EMPTY 8
+
 struct launcher {
 	struct launcher_options options; /* with a path of its own */
-	int socket;                      /* to the keeper's process; -1: none */
+	int empty[MOST_EMPTY];
+	size_t empty_count;
+	int socket; /* to the keeper's process; -1: none */
 	int pid;
 	int pidfd; /* of that process; a pid alone may be somebody else's once the host has waited for any child; -1: none */
 	struct keeper *inside; /* or NULL */
@@ -140,6 +147,8 @@ void launcher_close(struct launcher **l)
 	if (!*l)
 		return;
 	launcher_stop(*l);
+	while ((*l)->empty_count > 0)
+		fd_done(&(*l)->empty[--(*l)->empty_count]);
 	free((char *)(uintptr_t)(*l)->options.keeper_path);
 	free(*l);
 	*l = NULL;
@@ -196,11 +205,12 @@ static int send_start(struct launcher *l, const struct launch *run, const struct
 
 static int open_captures(struct launch *run, const struct launch_fds *fds)
 {
-	static const char *const names[] = { "cordon-stdout", "cordon-stderr" };
+	struct launcher *l = run->launcher;
 	for (size_t i = 0; i < 2; i++) {
 		if (fds->output[i] >= 0)
 			continue;
-		run->captured[i] = fd_above_standard(memfd_create(names[i], MFD_CLOEXEC));
+		run->captured[i] = l->empty_count > 0 ? l->empty[--l->empty_count]
+						      : fd_above_standard(memfd_create("cordon-output", MFD_CLOEXEC));
 		if (run->captured[i] < 0)
 			return run->captured[i];
 	}
@@ -267,6 +277,13 @@ int launcher_prepare(struct launcher *l, const struct plan_spare *kind, struct e
 	return 0;
 }
 
+/* Only of a run whose end was told: its keeper adds nothing. */
+static void keep_empty(struct launcher *l, int *capture)
+{
+	if (*capture >= 0 && l->empty_count < MOST_EMPTY)
+		l->empty[l->empty_count++] = TAKE_FD(*capture);
+}
+
 static int read_capture(int fd, bool cut, struct buf *ret)
 {
 	if (fd < 0)
@@ -316,8 +333,11 @@ static void conclude(struct launch *run, const struct wire_ended *m, int upper)
 		o->err = m->err;
 	if (o->kind == OUTCOME_KILLED && o->exit_code >= 0 && o->reason != KILL_NONE && !m->started)
 		o->exit_code = -1;
+	bool silent = run->told && m->usage.output_bytes == 0;
 	for (size_t i = 0; i < 2; i++) {
-		int result = read_capture(run->captured[i], o->cut[i], &o->captured[i]);
+		int result = silent ? 0 : read_capture(run->captured[i], o->cut[i], &o->captured[i]);
+		if (silent)
+			keep_empty(run->launcher, &run->captured[i]);
 		if (result < 0 && o->err.code == ERR_NONE) {
 			err_set(&o->err, ERR_IO, -result, "output", "cannot read the captured output");
 			o->kind = OUTCOME_FAILED;
@@ -388,6 +408,8 @@ static void on_heard(void *context, const struct wire_frame *frame)
 		wire_get_ended(&r, &ended);
 		struct launch *run = wire_reader_finished(&r) ? find(l, ended.run) : NULL;
 		if (run)
+			run->told = true;
+		if (run)
 			conclude(run, &ended, frame->fd_count == 1 ? frame->fds[0] : -1);
 		return;
 	}
@@ -410,17 +432,24 @@ static void on_loss(struct launcher *l)
 	}
 }
 
+/* Who was told that an end is near stays awake for some 50 us. */
+#define AWAKE_TRIES 200
+
 static int take_frames(struct launcher *l)
 {
+	int awake = 0;
 	while (l->socket >= 0) {
 		autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
 		int got = wire_receive(l->socket, WIRE_KEEPER, &frame);
+		if (got == -EAGAIN && awake-- > 0)
+			continue;
 		if (got == -EAGAIN)
 			return 0;
 		if (got <= 0) {
 			on_loss(l);
 			return 0;
 		}
+		awake = frame.type == WIRE_ENDING ? AWAKE_TRIES : 0;
 		on_heard(l, &frame);
 	}
 	return 0;

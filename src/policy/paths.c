@@ -2,11 +2,15 @@
 #include "policy/fields.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/scope.h"
 #include "policy/secrets.h"
@@ -121,6 +125,22 @@ static int check_is_missing(const char *path, struct err *e)
 	return cannot_look(path, EIO, e);
 }
 
+/* Deep below the root one question settles it: there without a link on the way, or missing without one. Where the kernel cannot be
+ * asked so, or says anything else, it is walked to name by name: -EAGAIN. */
+#define DEEP 3
+
+static int look_at_once(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	size_t names = 0;
+	for (const char *at = path; *at; at++)
+		names += *at == '/';
+	if (names < DEEP)
+		return -EAGAIN;
+	autoclean(fd_done) int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+	return fd >= 0 ? 0 : errno == ENOENT ? -ENOENT : -EAGAIN;
+}
+
 /* What is not there is left out. */
 static int add_system(struct strv *to, struct real_place *place, struct err *e)
 {
@@ -133,9 +153,10 @@ static int add_system(struct strv *to, struct real_place *place, struct err *e)
 			continue;
 		if (system_paths[i].hint == LINK_OR_NOTHING && !take_hint(&path, space, to))
 			continue;
-		int result = system_paths[i].hint == TAKEN_FOR_GRANTED
-				     ? take(path, &resolved)
-				     : path_resolve_below(path, "/", place->seen, &resolved, &missing);
+		int once = system_paths[i].hint == TAKEN_FOR_GRANTED ? 0 : look_at_once(path);
+		if (once == -ENOENT)
+			continue;
+		int result = once == 0 ? take(path, &resolved) : path_resolve_below(path, "/", place->seen, &resolved, &missing);
 		if (result == -ENOMEM)
 			return result;
 		if (result < 0 || missing)
