@@ -77,7 +77,8 @@ struct jails {
 	struct jail *v[JAILS_MOST];
 	size_t top, idle;
 	struct keeper *keeper;
-	int mounts; /* tells when the host's mounts have changed; -1: not opened yet */
+	int mounts;  /* tells when the host's mounts have changed; -1: not opened yet */
+	bool missed; /* the last run's jail was not the one that was used last */
 	uint64_t seen[JAILS_SEEN];
 	size_t next_seen;
 };
@@ -86,6 +87,8 @@ struct jails {
 bool jail_is_fit(const struct run *run, const struct start *start);
 
 /* ---- the keeper's side: jails.c ---- */
+/* A plan has come and is about to be read. */
+void jails_expect(struct jails *jails);
 /* An idle jail for this run, which it then is in; false: none. To be started, or left again. */
 bool jails_find(struct jails *jails, struct run *run, const struct start *start);
 /* Start a run in its jail, or in a new one. False: this run is started the ordinary way. */

@@ -329,13 +329,13 @@ static bool same_shape(const struct blob *a, const struct blob *b)
 	return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
-/* The one that was used last: its memory is warm, and the others may go. */
+/* The one that was used last: its memory is warm, and the others may go. NULL: of any shape. */
 static struct jail *find(const struct jails *jails, const struct blob *shape)
 {
 	struct jail *best = NULL;
 	for (size_t i = 0; i < jails->top; i++) {
 		struct jail *jail = jails->v[i];
-		if (is_idle(jail) && (!best || jail->idle_us > best->idle_us) && same_shape(&jail->plan.shape, shape))
+		if (is_idle(jail) && (!best || jail->idle_us > best->idle_us) && (!shape || same_shape(&jail->plan.shape, shape)))
 			best = jail;
 	}
 	return best;
@@ -380,11 +380,14 @@ static void enter_jail(struct run *run, struct jail *jail)
 
 static void leave(struct jail *jail, const struct report *report);
 
-/* Before we look whether it may be used: it wakes up meanwhile. Where other runs are under way, so are the processors. */
-static void rouse(struct jail *jail)
+/* Before the plan is read, and before we look whether a jail may be used, the one that was used last wakes up: most plans are like
+ * the last one. After one that was not the next is read first. Where other runs are under way the processors are awake. */
+void jails_expect(struct jails *jails)
 {
 	const char byte = 0;
-	parcel_send(jail->socket, &byte, JAIL_ROUSED, NULL, 0);
+	struct jail *last = jails->idle > 0 && !jails->missed && keeper_has_no_run(jails->keeper) ? find(jails, NULL) : NULL;
+	if (last)
+		parcel_send(last->socket, &byte, JAIL_ROUSED, NULL, 0);
 }
 
 bool jails_find(struct jails *jails, struct run *run, const struct start *start)
@@ -392,11 +395,10 @@ bool jails_find(struct jails *jails, struct run *run, const struct start *start)
 	if (start->fresh || !jail_is_fit(run, start))
 		return false;
 	look_at_mounts(jails);
-	struct jail *jail;
+	struct jail *jail, *last = find(jails, NULL);
+	jails->missed = last && !same_shape(&last->plan.shape, &run->plan.shape);
 	struct err ignored = { 0 }; /* told when they are made for a run of its own */
 	while ((jail = find(jails, &run->plan.shape))) {
-		if (keeper_has_one_run(jails->keeper))
-			rouse(jail);
 		/* What its mounts stand on is brought back first. */
 		if (placeholders_make(run, &ignored) == 0 && !run->new_names && holds(jail) &&
 		    home_is_clean(&jail->home, &jail->plan.limits)) {

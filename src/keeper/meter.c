@@ -271,6 +271,17 @@ static int64_t descriptor_limit(const struct plan *plan)
 	return PLAN_UNLIMITED;
 }
 
+/* Most runs end before there is anything to be in time for, and a keeper that goes first wakes up where it was last, not beside
+ * whoever wakes it, and so do those whom it wakes. So it waits a little where a look is not due soon: should it be kept from its
+ * turn at that moment, it still has the rest of the time until the look. */
+#define PATIENCE_US 1500
+#define SOON_US 4000
+
+int64_t meter_patient_until_us(const struct run *run)
+{
+	return run->meter.every_us < SOON_US ? 0 : run->started_us + PATIENCE_US;
+}
+
 void meter_start(struct run *run)
 {
 	run->meter.tree.root = run->reaper;
@@ -289,7 +300,7 @@ void meter_start(struct run *run)
 	int64_t first = first_look_us(run);
 	run->sample_at_us = run->started_us + first;
 	run->meter.every_us = first;
-	if (first < METER_NEAR_US)
+	if (first < METER_NEAR_US && meter_patient_until_us(run) <= run->started_us)
 		keeper_hurry(run->keeper, true);
 }
 

@@ -269,6 +269,7 @@ bool stream_wants_write(const struct stream *s);
 /* meter.c */
 int meter_core_to_leave(struct keeper *keeper, const struct plan *plan); /* by a run, from its start; -1: none */
 void meter_start(struct run *run);
+int64_t meter_patient_until_us(const struct run *run); /* it may be near a limit, but so long the keeper need not go first */
 void meter_warn(struct run *run, enum kill_reason limit, int64_t now, int64_t most);
 void meter_wake(struct run *run); /* somebody in it has got a processor */
 /* Look at the run's tree; the limit that was passed, or KILL_NONE. */
@@ -344,8 +345,9 @@ bool keeper_hurry(struct keeper *keeper, bool hurry);
 bool keeper_may_hurry(struct keeper *keeper);
 bool keeper_is_first(const struct keeper *keeper);
 void keeper_short_turns(struct keeper *keeper);
-int keeper_own_core(struct keeper *keeper);           /* the processor that is left to us where we may not; -1: none */
-int keeper_proc(struct keeper *keeper);               /* a descriptor of /proc */
+int keeper_own_core(struct keeper *keeper); /* the processor that is left to us where we may not; -1: none */
+int keeper_proc(struct keeper *keeper);     /* a descriptor of /proc */
+bool keeper_has_no_run(const struct keeper *keeper);
 bool keeper_has_one_run(const struct keeper *keeper); /* and a host that is another process */
 struct groups *keeper_groups(struct keeper *keeper);
 struct counters *keeper_counters(struct keeper *keeper);

@@ -152,9 +152,10 @@ static void on_prepare(struct keeper *k, const struct wire_frame *frame)
 
 static void on_frame(struct keeper *k, struct wire_frame *frame)
 {
-	if (frame->type == WIRE_START)
+	if (frame->type == WIRE_START) {
+		jails_expect(&k->jails);
 		keeper_on_start(k, frame);
-	else if (frame->type == WIRE_PREPARE)
+	} else if (frame->type == WIRE_PREPARE)
 		on_prepare(k, frame);
 	else if (frame->type == WIRE_CANCEL)
 		cancel(k, frame);
@@ -357,13 +358,6 @@ static void dispatch(struct keeper *k, const struct epoll_event *event)
 #define FEW_RUNS 8
 #define FEW_NEAR_US 20000
 
-int keeper_proc(struct keeper *k)
-{
-	if (k->proc < 0)
-		k->proc = proc_open();
-	return k->proc;
-}
-
 struct groups *keeper_groups(struct keeper *k)
 {
 	return &k->groups;
@@ -381,7 +375,7 @@ static bool is_metered(const struct run *run)
 
 int keeper_wait_ms(const struct keeper *k)
 {
-	int64_t next = jails_next_us(&k->jails), spare = keeper_spare_due_us(&k->spare);
+	int64_t next = jails_next_us(&k->jails), spare = keeper_spare_due_us(&k->spare), now = clock_now_us();
 	next = spare < next ? spare : next;
 	for (size_t i = 0; i < k->top; i++) {
 		const struct run *run = k->runs[i];
@@ -393,10 +387,14 @@ int keeper_wait_ms(const struct keeper *k)
 		next = network < next ? network : next;
 		if (is_metered(run) && run->sample_at_us < next)
 			next = run->sample_at_us;
+		int64_t until = meter_patient_until_us(run);
+		if (is_metered(run) && !k->first && !k->never_first && run->meter.every_us < FEW_NEAR_US && until > now &&
+		    until < next)
+			next = until;
 	}
 	if (next == INT64_MAX)
 		return -1;
-	int64_t wait_us = next - clock_now_us();
+	int64_t wait_us = next - now;
 	return wait_us <= 0 ? 0 : wait_us > 3600000000 ? 3600000 : (int)((wait_us + 999) / 1000);
 }
 
@@ -430,7 +428,7 @@ static void on_time(struct keeper *k)
 		}
 		if (k->runs[i] && run->deadline_us <= now)
 			run_event(run, EV_TIMER, KILL_NONE);
-		if (k->runs[i] && is_metered(run) && run->meter.every_us < shortest)
+		if (k->runs[i] && is_metered(run) && run->meter.every_us < shortest && meter_patient_until_us(run) <= now)
 			shortest = run->meter.every_us;
 	}
 	/* Many runs keep us busy without any of them being near a limit: then we go on as everybody does. */

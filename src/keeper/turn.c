@@ -2,6 +2,7 @@
  * 0090). */
 #include "keeper/run.h"
 #include "keeper/state.h"
+#include "kernel/proc.h"
 #include "kernel/schedule.h"
 
 bool keeper_may_hurry(struct keeper *k)
@@ -39,6 +40,11 @@ int keeper_own_core(struct keeper *k)
 	return k->own_core - 1;
 }
 
+bool keeper_has_no_run(const struct keeper *k)
+{
+	return k->count == 0 && !k->listener;
+}
+
 bool keeper_has_one_run(const struct keeper *k)
 {
 	return k->count == 1 && !k->listener;
@@ -47,4 +53,11 @@ bool keeper_has_one_run(const struct keeper *k)
 bool keeper_is_first(const struct keeper *k)
 {
 	return k->first;
+}
+
+int keeper_proc(struct keeper *k)
+{
+	if (k->proc < 0)
+		k->proc = proc_open();
+	return k->proc;
 }

@@ -189,6 +189,25 @@ static void nor_what_nobody_can_see(void **state)
 }
 
 /* ---- who lives on ---- */
+/* The pipes of the next run are made when the last one has ended: they are nobody's before. */
+static void nor_what_was_done_to_the_pipes(void **state)
+{
+	(void)state;
+	expect_trace("chmod 640 /dev/stdout; echo done", "stat -Lc %a /dev/stdout", "600");
+}
+
+/* Files for captured output are kept as long as nobody writes to them. */
+static void output_is_its_own_runs(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		assert_string_equal(say("true"), "");
+		assert_string_equal(say("echo one; echo two >&2"), "one\ntwo");
+		assert_string_equal(say("echo three >&2"), "three");
+		assert_string_equal(say("exit 3"), "(3)");
+	}
+}
+
 static void nobody_lives_on(void **state)
 {
 	(void)state;
@@ -425,6 +444,37 @@ static void refusals_are_told_of_whom_they_concern(void **state)
 	assert_true(is_kept());
 }
 
+static int keepers_policy(void)
+{
+	char path[64];
+	long pid = 0;
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%ld", &pid), 1);
+	fclose(file);
+	return sched_getscheduler((pid_t)pid) & ~SCHED_RESET_ON_FORK;
+}
+
+/* Where it may. A short run is over before that. */
+static void a_keeper_goes_first_soon(void **state)
+{
+	(void)state;
+	const struct sched_param first = { .sched_priority = 1 }, none = { 0 };
+	int expected = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) == 0 ? SCHED_FIFO : SCHED_OTHER;
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	warm();
+	assert_int_equal(keepers_policy(), SCHED_OTHER);
+	struct cordon_run *run = start(engine, (struct cordon_run_options){ .argv = ARGV("sleep", "0.3"), .skip_guard = 1 });
+	usleep(100000);
+	assert_int_equal(keepers_policy(), expected);
+	finish(run);
+	cordon_run_free(run);
+	assert_string_equal(say("echo fine"), "fine");
+	usleep(20000);
+	assert_int_equal(keepers_policy(), SCHED_OTHER);
+}
+
 static void what_cannot_be_started_says_so(void **state)
 {
 	(void)state;
@@ -455,6 +505,8 @@ int main(void)
 		CASE(nor_do_flags_and_hints),
 		CASE(nor_do_locks_that_nobody_holds),
 		CASE(nor_what_nobody_can_see),
+		CASE(nor_what_was_done_to_the_pipes),
+		CASE(output_is_its_own_runs),
 		CASE(nobody_lives_on),
 		CASE(the_jail_itself_stays_as_it_is),
 		CASE(signals_are_not_passed_on),
@@ -465,6 +517,7 @@ int main(void)
 		CASE(usage_starts_at_nothing),
 		CASE(a_run_that_is_ended_leaves_nothing),
 		CASE(refusals_are_told_of_whom_they_concern),
+		CASE(a_keeper_goes_first_soon),
 		CASE(what_cannot_be_started_says_so),
 /* The same at container level, and what is different there. */
 #define INSIDE(name) cmocka_unit_test_setup_teardown(name, open_container, close_one)
