@@ -183,7 +183,8 @@ static int launch(struct engine *engine, struct run *run, struct err *e)
 		.input = run->input.fd,
 		.output = { run->output_fds[0], run->output_fds[1] },
 		.wishes = (told ? WIRE_TELL_START : 0) | (run->samples ? WIRE_WANT_SAMPLES : 0) |
-			  (engine->no_reuse ? WIRE_WANT_FRESH : 0) | (engine->ahead ? WIRE_KEEP_SPARE : 0),
+			  (run->only_status ? WIRE_ONLY_STATUS : 0) | (engine->no_reuse ? WIRE_WANT_FRESH : 0) |
+			  (engine->ahead ? WIRE_KEEP_SPARE : 0),
 		.named = run->named,
 		.named_numbers = run->named,
 		.named_count = run->named_count,
@@ -298,6 +299,7 @@ int engine_start(struct engine *engine, const struct request *request, struct ru
 	if (opened < 0)
 		return err_set(e, ERR_IO, -opened, "events", "cannot copy descriptor %d for events", request->events_fd);
 	run->samples = request->samples;
+	run->only_status = request->only_status && !request->events_fd && engine->subscriber_count == 0;
 	tell(run, EVENT_CREATED);
 	int result = launch(engine, run, e);
 	if (result < 0) {

@@ -110,6 +110,7 @@ struct run {
 	int *named;
 	size_t named_count;
 	struct event_queue events;
+	bool only_status;
 	bool samples;
 	uint32_t unheard;
 	void *owner;

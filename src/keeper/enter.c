@@ -201,7 +201,7 @@ static bool is_kept(const struct entry *in, unsigned number)
 	for (size_t i = 3; i < in->fd_count; i++)
 		if ((unsigned)in->targets[i] == number)
 			return true;
-	return number == (unsigned)in->status || number == (unsigned)in->notify;
+	return number == (unsigned)in->status || number == (unsigned)in->notify || number == (unsigned)in->ruleset;
 }
 
 /* Close what lies between the kept numbers; they are few. */
@@ -237,7 +237,7 @@ STEP(DESCRIPTORS)
 		if (in->targets[i] >= out_of_the_way)
 			out_of_the_way = in->targets[i] + 1;
 	unsigned above = 0;
-	int *const ours[] = { &in->status, &in->notify };
+	int *const ours[] = { &in->status, &in->notify, &in->ruleset };
 	for (size_t i = 0; i < COUNT_OF(ours); i++) {
 		if (*ours[i] < 0)
 			continue;
@@ -313,6 +313,9 @@ static void join_helper(struct entry *in)
 
 STEP(LANDLOCK)
 {
+	in->rules = in->ruleset >= 0 ? op + 1 : NULL;
+	if (in->ruleset >= 0)
+		return 0; /* the keeper's */
 	in->ruleset = landlock_create((struct landlock_rights){ op->u.LANDLOCK.fs, op->u.LANDLOCK.net, op->u.LANDLOCK.scoped });
 	if (in->ruleset >= 0)
 		start_helper(in, op + 1);
@@ -321,6 +324,8 @@ STEP(LANDLOCK)
 
 STEP(LANDLOCK_PATH)
 {
+	if (granted_has(in, op))
+		return 0;
 	if (in->half && op == in->half)
 		join_helper(in);
 	return in->half && op >= in->half && op < in->helped ? 0 : add_rule(in, &in->near, op);

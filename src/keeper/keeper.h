@@ -16,6 +16,7 @@
  * The command holds no descriptor of keeper or reaper; both are non-dumpable and have empty environments. */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "keeper/noted.h"
@@ -37,6 +38,17 @@ int keeper_fd(const struct keeper *k);
 int keeper_wait_ms(const struct keeper *k);
 int keeper_step(struct keeper *k, int wait_ms); /* -EINTR: a signal ended the wait */
 void keeper_close(struct keeper **k);
+
+/* For a host that ends with its only run: when all that is left of it is its reaper, on its way out, and all that the host wants to
+ * know is the status (WIRE_ONLY_STATUS), it may end at once, and waits for the reaper last of all. Not told by ENDED then. */
+struct keeper_last {
+	int status; /* the command's own */
+	pid_t reaper;
+	int pidfd;
+	const _Atomic uint32_t *in_use; /* our memory, by the reaper; 0: it has left it for good */
+};
+typedef void (*keeper_ender)(const struct keeper_last *last); /* if it returns, all is as without it */
+void keeper_may_end(struct keeper *k, keeper_ender end);
 
 /* A spare reaper: cloned, and waiting at its socket for the plan that it is to carry out. */
 struct keeper_spare {

@@ -6,6 +6,7 @@
  * among them, and its private root when the host asks. Nobody has used it, and one run will; but the host may have changed since it
  * was made. So it is looked at, when the host asks or the plan comes, and dropped if it is not what a new one would be. */
 #include "keeper/run.h"
+#include "keeper/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +47,7 @@ static pid_t clone_spare(struct keeper_spare *spare, const struct plan_spare *ki
 	ground->socket = socket;
 	ground->keeper = keeper;
 	ground->kept = keep;
+	ground->in_use = 1;
 	CPU_ZERO(&ground->anywhere);
 	bool known = syscall(SYS_sched_getaffinity, 0, sizeof ground->anywhere, &ground->anywhere) > 0 &&
 		     syscall(SYS_getcpu, &ground->core, NULL, NULL) == 0;
@@ -178,13 +180,21 @@ bool pool_hand_over(struct keeper_spare *spare, struct run *run, const struct st
 	start_entry(start, &run->plan, -1, fds, &ground->entry);
 	ground->entry.leave = meter_core_to_leave(run->keeper, &run->plan) + 1;
 	ground->maps = plan_spare_maps(&spare->kind, &wanted);
-	memcpy(all, fds, ground->entry.fd_count * sizeof all[0]);
-	all[ground->entry.fd_count] = status;
+	size_t count = ground->entry.fd_count;
+	memcpy(all, fds, count * sizeof all[0]);
+	all[count++] = status;
+	/* A keeper of many runs has better things to do than what the reaper can do itself. */
+	autoclean(fd_done) int ruleset = run->keeper->listener && count < COUNT_OF(all) ? granted_open(&run->plan) : -1;
+	ground->entry.ruleset_comes = ruleset >= 0;
+	if (ruleset >= 0)
+		all[count++] = ruleset;
 	struct pollfd gone = { .fd = spare->pidfd, .events = POLLIN };
-	if (poll(&gone, 1, 0) != 0 || descriptors_send(spare->socket, all, ground->entry.fd_count + 1) < 0)
+	if (poll(&gone, 1, 0) != 0 || descriptors_send(spare->socket, all, count) < 0)
 		return false;
 	ground->entry.touched = touched_signals();
 	ground->entry.touched_known = true;
+	if (ruleset >= 0)
+		granted_add(&run->plan, ruleset, &ground->entry);
 	run->reaper = spare->pid;
 	run->pidfd = TAKE_FD(spare->pidfd);
 	run->ears.notify = TAKE_FD(spare->socket);

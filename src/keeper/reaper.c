@@ -88,6 +88,14 @@ static bool let_go(const struct entry *entry, pid_t pid)
 	return RAW(sched_setaffinity, pid, sizeof entry->anywhere, &entry->anywhere) == 0;
 }
 
+/* Who is patient does not take the processor from who has it when it wakes. Only from and to what everybody has. */
+static bool be_patient(pid_t pid, bool patient)
+{
+	const struct sched_param none = { 0 };
+	return RAW(sched_getscheduler, pid) == (patient ? SCHED_OTHER : SCHED_BATCH) &&
+	       RAW(sched_setscheduler, pid, patient ? SCHED_BATCH : SCHED_OTHER, &none) == 0;
+}
+
 void reaper_fail_at(struct entry *entry, enum op_kind kind, int errnum)
 {
 	entry->failed_op = (int)entry->plan->op_count - 1;
@@ -102,8 +110,8 @@ static int command_main(void *argument)
 	struct entry *entry = argument;
 	if (entry->stays) {
 		let_go(entry, 0);
-		/* The reaper, too, while it waits for us: it wakes in the middle of our exec, and would interrupt it here. */
-		entry->loose = let_go(entry, RAW0(getppid));
+		/* The reaper wakes in the middle of our exec: it is not to interrupt us. */
+		entry->patient = be_patient(RAW0(getppid), true);
 	}
 	reaper_unblock_signals();
 	if (!entry->own_pids)
@@ -209,7 +217,7 @@ static void close_all_but(int *kept, size_t count)
 
 /* Nothing but what we use stays open here: copies of other runs' descriptors are none of our business. Where everyone ends with us
  * the ends of the output pipes that the command writes to stay, too: so the keeper is not woken for their end while we still need
- * a core, but when we go, and does its part while the kernel takes our namespaces apart. */
+ * a core, but when we go. One that may part from us is to be awake by then. */
 static void keep_ours(struct entry *entry)
 {
 	bool listens = entry->listener >= 0 && entry->notify >= 0;
@@ -219,7 +227,7 @@ static void keep_ours(struct entry *entry)
 		kept[count++] = entry->notify;
 		kept[count++] = entry->listener;
 	}
-	if (entry->own_pids) {
+	if (entry->own_pids && !entry->parts) {
 		kept[count++] = STDOUT_FILENO;
 		kept[count++] = STDERR_FILENO;
 	}
@@ -324,7 +332,9 @@ _Noreturn void reaper_main(struct entry *entry)
 	}
 	int status;
 	if (!is_over(entry, command, &status)) {
-		if (entry->stays && !entry->loose)
+		if (entry->patient)
+			be_patient(0, false);
+		if (entry->stays)
 			let_go(entry, 0);
 		keep_ours(entry);
 		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
@@ -333,6 +343,8 @@ _Noreturn void reaper_main(struct entry *entry)
 		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
 	}
 	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status, .alone = is_alone(entry) });
+	if (entry->parts)
+		RAW(close_range, STDOUT_FILENO, STDERR_FILENO, 0);
 	if (!entry->own_pids)
 		signal_all(entry, command, SIGKILL);
 	raw_exit(0);

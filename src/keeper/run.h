@@ -100,6 +100,7 @@ struct run {
 	bool tell_start;   /* the host wants to know at once */
 	bool owes_start;   /* it is told with what comes next */
 	bool want_samples; /* and what the meter sees */
+	bool only_status;  /* how it ended is all that it asks */
 	bool started;      /* the command was executed */
 	bool have_status;  /* the command has ended */
 	bool all_gone;     /* and nobody is left who could write */
@@ -121,6 +122,7 @@ struct start {
 	bool tell_start, want_samples;
 	bool fresh;      /* in a jail that nobody had before, and nobody gets */
 	bool keep_spare; /* the next one like it may find a spare */
+	bool only_status;
 	size_t named;
 	int targets[KEEPER_MAX_NAMED]; /* the numbers that the named descriptors get */
 	struct plan plan;
@@ -163,6 +165,9 @@ struct entry {
 	int targets[3 + KEEPER_MAX_NAMED]; /* the numbers they get in the command */
 	size_t fd_count;
 	int ruleset;
+	const struct op *rules; /* where they begin, if the keeper adds some of them; */
+	_Atomic uint64_t ruled; /* those that it has added, one bit each */
+	bool ruleset_comes;     /* with the descriptors */
 	struct landlock_near near;
 	pid_t helper;                   /* adds the second half of many rules, or 0 */
 	const struct op *half, *helped; /* where that begins, and what it has not added yet */
@@ -177,8 +182,9 @@ struct entry {
 	bool user_ns; /* the command is cloned into one of its own, with these ids */
 	uint64_t user_ns_uid, user_ns_gid;
 	bool user_ns_bare;              /* with an empty bounding set, too */
+	bool parts;                     /* the keeper may part from the reaper as soon as the command has ended */
 	bool stays;                     /* the command starts on the reaper's core */
-	bool loose;                     /* and the reaper was let go from there */
+	bool patient;                   /* and the reaper does not interrupt it there */
 	cpu_set_t anywhere;             /* and then runs where the caller may, */
 	int leave;                      /* without the processor that is left to the keeper: its number and 1; 0: none is */
 	unsigned core;                  /* the reaper's, when the command was cloned */
@@ -210,6 +216,11 @@ int enter_map_self(uint64_t inner_uid, uint64_t outer_uid, uint64_t inner_gid, u
 int start_read(struct wire_frame *frame, struct start *ret, struct err *e);
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret);
 
+/* granted.c */
+int granted_open(const struct plan *plan); /* a ruleset; -1: the command makes it */
+void granted_add(const struct plan *plan, int ruleset, struct entry *entry);
+bool granted_has(const struct entry *entry, const struct op *op);
+
 /* listener.c: descriptors over a socket, and what they are; raw */
 enum sent { SENT_OWN, SENT_LISTENER, SENT_SOCKETS, SENT_UPPER };
 #define SENT_MOST 64
@@ -235,6 +246,8 @@ struct ground {
 	unsigned core;      /* the keeper's, when it was cloned */
 	bool maps;          /* the plan wants the id map that was made ahead */
 	bool kept;          /* the plan is not to be expected at once */
+	_Atomic uint32_t
+		in_use; /* 0: the reaper has left our memory, for good; the kernel writes it when it takes the memory away */
 	struct entry entry;
 	char stack[REAPER_STACK] __attribute__((aligned(16)));
 };
@@ -278,6 +291,9 @@ enum kill_reason run_sample(struct run *run, int64_t now_us);
 /* conclude.c */
 struct rusage;
 void run_conclude(struct run *run, const struct rusage *usage);
+
+/* parting.c: the command has ended, nobody but its reaper is left, and that is on its way out */
+void run_part(const struct run *run); /* does not return if the host ends with it */
 
 /* private_dir.c */
 int private_dir_make(const char *path, uint32_t uid, uint32_t gid, int *ret_lock, struct err *e);

@@ -277,9 +277,12 @@ static bool ends_now(struct run *run)
 		clean_early(run);
 	}
 	for (int i = 0; ending && ready == 0 && i < ASK_AGAIN; i++) {
+		run_part(run);
 		ready = poll(&gone, 1, 0);
 		if (ready == 0)
 			sched_yield(); /* it may be on our core */
+		if (ready == 0 && run->only_status)
+			clean_early(run);
 	}
 	return ready > 0;
 }

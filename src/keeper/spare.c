@@ -95,9 +95,10 @@ static int wait_for_plan(struct ground *ground)
 		return -EPIPE;
 	/* How many there are is in the entry, which is ours to read only now that something is there; it is checked by the count.
 	 */
-	TRY(descriptors_take(0, fds, entry->fd_count + 1));
+	TRY(descriptors_take(0, fds, entry->fd_count + 1 + entry->ruleset_comes));
 	memcpy(entry->fds, fds, entry->fd_count * sizeof fds[0]);
 	entry->status = fds[entry->fd_count];
+	entry->ruleset = entry->ruleset_comes ? fds[entry->fd_count + 1] : -1;
 	return 0;
 }
 
@@ -112,6 +113,7 @@ int spare_main(void *argument)
 	struct entry *entry = &ground->entry;
 	const struct plan_spare *kind = &ground->kind;
 	reaper_become();
+	RAW(set_tid_address, &ground->in_use); /* where the kernel writes a zero when we have left this memory */
 	RAW(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (keep_only(ground->socket, ground->keeper) < 0)
 		return 1;

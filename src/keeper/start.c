@@ -15,6 +15,7 @@ int start_read(struct wire_frame *frame, struct start *ret, struct err *e)
 	ret->want_samples = wishes & WIRE_WANT_SAMPLES;
 	ret->fresh = wishes & WIRE_WANT_FRESH;
 	ret->keep_spare = wishes & WIRE_KEEP_SPARE;
+	ret->only_status = wishes & WIRE_ONLY_STATUS;
 	ret->named = wire_get_count(&r, 4);
 	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named)
 		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");
@@ -41,4 +42,5 @@ void start_entry(const struct start *start, const struct plan *plan, int status,
 		ret->targets[i] = i < 3 ? (int)i : start->targets[i - 3];
 	}
 	ret->fd_count = 3 + start->named;
+	ret->parts = start->only_status;
 }

@@ -10,6 +10,7 @@ struct keeper {
 	int host; /* -1: we live in its process */
 	keeper_listener listener;
 	void *listener_context;
+	keeper_ender end; /* of the host, with its run; or NULL */
 	int epoll;
 	struct run *runs[KEEPER_MAX_RUNS];
 	size_t count;

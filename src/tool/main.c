@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "front/cli/cli.h"
 #include "keeper/keeper.h"
+#include "tool/farewell.h"
 
 /* Of the program, since the keeper's opener has no other way to it. */
 static struct keeper_spare spare;
@@ -46,6 +47,7 @@ static int open_with_spare(keeper_listener listener, void *context, struct keepe
 	int result = keeper_open(listener, context, ret);
 	if (result == 0) {
 		keeper_adopt(*ret, &spare);
+		keeper_may_end(*ret, farewell);
 		spare.pid = 0;
 	}
 	return result;

@@ -247,6 +247,7 @@ int cmd_run(struct args *a, const struct cli_host *host, struct err *e)
 	TRY(running_set_input(a, e));
 	TRY(set_events(a, &events, e));
 	a->request.capture = a->json;
+	a->request.only_status = !a->json && !a->events && !a->stats && !a->progress && !a->request.trace_denials;
 	autoclean(watcher_done) struct watcher watcher = { { .fd = -1 },
 							   PROGRESS_NONE }; /* outlives the engine, which may still tell */
 	autoclean(engine_close) struct engine *engine = NULL;

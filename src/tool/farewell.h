@@ -1,0 +1,7 @@
+/* How the tool ends when all that is left of its run is the reaper, on its way out. */
+#pragma once
+
+#include "keeper/keeper.h"
+
+/* Waits for the reaper, and ends with the command's status. Weak: a program that is not static ends as all do. */
+__attribute__((weak)) void farewell(const struct keeper_last *last);
