@@ -156,7 +156,7 @@ static char *below(const char *place)
 	return str_format("%s/cordon-%u", strcmp(place, "/") == 0 ? "" : place, geteuid());
 }
 
-static int choose_scratch(struct command *c, struct path_memo *seen, struct err *e)
+int command_scratch_base(struct path_memo *seen, char **ret, struct err *e)
 {
 	const char *wanted = getenv("TMPDIR");
 	autoclean(free_done) char *place = NULL;
@@ -165,8 +165,8 @@ static int choose_scratch(struct command *c, struct path_memo *seen, struct err 
 		free(TAKE(place));
 		TRY(path_resolve("/tmp", "/", NULL, seen, &place, e));
 	}
-	c->scratch_base = below(place);
-	return c->scratch_base ? 0 : err_nomem(e);
+	*ret = below(place);
+	return *ret ? 0 : err_nomem(e);
 }
 
 static int resolve_named(const struct strv *paths, const struct policy *policy, struct path_memo *seen, struct strv *ret,
@@ -221,7 +221,7 @@ int command_prepare(const struct request *request, const struct policy *policy, 
 		return err_nomem(e);
 	TRY(rootfs_prepare(request, policy, &c, e));
 	TRY(find_program(&c, policy, &c.program, e));
-	TRY(choose_scratch(&c, seen, e));
+	TRY(command_scratch_base(seen, &c.scratch_base, e));
 	*ret = c;
 	c = (struct command){ 0 };
 	return 0;

@@ -31,6 +31,8 @@ struct command {
 void command_done(struct command *c);
 int command_prepare(const struct request *request, const struct policy *policy, const char *id, struct path_memo *seen,
 		    struct command *ret, struct err *e);
+/* Where private directories are made: those of all runs of this user. */
+int command_scratch_base(struct path_memo *seen, char **ret, struct err *e);
 int command_resolve_named(const struct request *request, const struct policy *policy, struct path_memo *seen, struct command *c,
 			  struct err *e);
 int command_resolve_home(struct path_memo *seen, struct command *c, struct err *e);

@@ -59,8 +59,7 @@ static int refuse_root(const struct native *n)
 static int add_ops(struct native *n)
 {
 	struct plan *p = n->plan;
-	if (!n->scratch_mount)
-		TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
+	TRY(native_add_private_dir(n));
 	TRY(native_add_metered(n));
 	TRY(native_add_placeholders(n));
 	TRY(native_add_proxy(n));

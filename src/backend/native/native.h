@@ -33,6 +33,7 @@ struct native {
 	bool list_root;                /* "/" was granted piece by piece; it may still be listed */
 	bool own_count;                /* a user namespace of its own, hence a process count of its own */
 	const char *scratch;           /* where home and tmp are: a mount, or a private directory */
+	const char *private_dir;       /* on disk; it may be empty, and only hold the place where others are; NULL: none */
 	bool scratch_mount;            /* it is a memory file system of the run's own, not a directory on the host */
 	struct strv grants_read;       /* what is left of the policy's lists after denied paths were taken out */
 	struct strv grants_pieces;     /* of readable paths that had to be granted around something */
@@ -112,6 +113,7 @@ const char *native_list_text(struct native *n, const struct strv *paths); /* for
 
 /* scratch.c: where HOME and TMPDIR are */
 int native_choose_scratch(struct native *n);
+int native_add_private_dir(struct native *n);
 uint64_t native_scratch_bytes(const struct native *n);
 
 /* limits.c */

@@ -83,8 +83,7 @@ void native_spare_ids(const struct kernel_facts *facts, struct plan_spare *ret)
 static int add_ops(struct native *n)
 {
 	struct plan *p = n->plan;
-	if (!n->scratch_mount)
-		TRY(plan_add(p, PLAN_OP(PRIVATE_DIR, n->scratch, n->uid, n->gid)));
+	TRY(native_add_private_dir(n));
 	TRY(native_add_metered(n));
 	if (n->namespaces)
 		TRY(plan_add(p, PLAN_OP(NAMESPACES, namespace_flags(n->job->facts))));

@@ -29,15 +29,27 @@ uint64_t native_scratch_bytes(const struct native *n)
 	return disk > (1 << 24) ? UINT64_MAX : (uint64_t)disk << 20;
 }
 
+/* What lies in a place that the run may write is closed to it: its own must lie elsewhere, and the place must not go while it
+ * lives, or the mount that closes it would go, too. */
 int native_choose_scratch(struct native *n)
 {
 	struct stat st;
 	const struct policy *p = n->job->policy;
 	const char *name = n->job->scratch_name ? n->job->scratch_name : n->job->id;
 	/* In a private root what is granted below /tmp is mounted there: on names that may be made in memory only. */
-	bool small = native_scratch_bytes(n) <= SMALL_BYTES || (n->world && is_granted(p, "/tmp"));
+	bool closed = path_set_root(&n->denied, n->job->scratch_base) && path_set_root(&n->writable, n->job->scratch_base);
+	bool small = closed || native_scratch_bytes(n) <= SMALL_BYTES || (n->world && is_granted(p, "/tmp"));
 	n->scratch_mount =
 		small && n->namespaces && lstat(SHARED_MEMORY, &st) == 0 && S_ISDIR(st.st_mode) && !is_granted(p, SHARED_MEMORY);
-	n->scratch = n->scratch_mount ? SHARED_MEMORY : plan_text(n->plan, "%s/%s", n->job->scratch_base, name);
+	n->private_dir = closed || !n->scratch_mount ? plan_text(n->plan, "%s/%s", n->job->scratch_base, name) : NULL;
+	n->scratch = n->scratch_mount ? SHARED_MEMORY : n->private_dir;
+	if (closed && !n->scratch_mount)
+		return err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "no place for HOME: %s is closed to the run",
+			       n->job->scratch_base);
 	return n->scratch ? 0 : err_nomem(n->e);
+}
+
+int native_add_private_dir(struct native *n)
+{
+	return n->private_dir ? plan_add(n->plan, PLAN_OP(PRIVATE_DIR, n->private_dir, n->uid, n->gid)) : 0;
 }
