@@ -259,7 +259,9 @@ int launch_start(struct launcher *l, const struct plan *plan, const struct launc
 		l->runs = run->next;
 		launch_free(run);
 		err_set(e, ERR_IO, -result, "keeper", "cannot hand the plan to the keeper");
-		return err_hint(e, result, "is something killing cordon-keeper? `cordon doctor` tries a run");
+		return err_hint(e, result, "%s",
+				result == -EMFILE ? "this process may open too few files: raise the limit with ulimit -n"
+						  : "is something killing cordon-keeper? `cordon doctor` tries a run");
 	}
 	*ret = run;
 	return 0;

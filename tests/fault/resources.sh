@@ -6,7 +6,7 @@ for ((n = 3; n <= 40; n++)); do
 	run timeout 20 bash -c "ulimit -n $n; exec \"\$@\"" - "$CORDON" run -- sh -c 'grep -q Seccomp:.2 /proc/self/status && echo jailed'
 	if [ "$STATUS" = 0 ] && [ "$(cat "$OUT")" = jailed ]; then
 		ran=$((ran + 1))
-	elif [ "$STATUS" = 125 ] && [ ! -s "$OUT" ] && grep -q cordon: "$ERR"; then
+	elif [ "$STATUS" = 125 ] && [ ! -s "$OUT" ] && grep -q cordon: "$ERR" && { ! grep -q 'Too many open' "$ERR" || grep -q 'hint: .*ulimit -n' "$ERR"; }; then
 		refused=$((refused + 1))
 	elif [ -n "$SANITIZED" ] && grep -q 'error while loading shared libraries' "$ERR"; then # which it has to load
 		refused=$((refused + 1))

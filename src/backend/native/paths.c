@@ -108,10 +108,11 @@ static int check_denials_in(const struct native *n, const char *writable)
 		err_set(n->e, ERR_UNSUPPORTED, 0, "deniedPaths", "%s lies in the writable %s and %s", denied->v[i], writable,
 			n->namespaces ? "does not exist yet: nothing could keep the run from making it"
 				      : "cannot be held there without a mount namespace");
-		return err_hint(n->e, -ENOTSUP,
-				n->namespaces
-					? "make it first, or let the run work in a subdirectory"
-					: "let the run work in a subdirectory; `cordon doctor` says why there is no namespace");
+		return err_hint(
+			n->e, -ENOTSUP,
+			n->namespaces
+				? "make it first, work in a subdirectory, or use --isolation container, which holds such names"
+				: "let the run work in a subdirectory; `cordon doctor` says why there is no namespace");
 	}
 	return 0;
 }

@@ -66,6 +66,8 @@ static void complete_hint(struct err *e, const struct command_row *command)
 		[ERR_IO] = "`cordon doctor` tells what can be enforced on this host",
 		[ERR_MEMORY] = "free some memory and try again",
 	};
+	if (e->errnum == EMFILE) /* wherever it came up */
+		err_hint(e, 0, "this process may open too few files: raise the limit with ulimit -n");
 	if (e->hint[0])
 		return;
 	if (hints[e->code])
