@@ -49,15 +49,21 @@ static int deny_deciding_files(const struct engine *engine, const struct strv *p
 	return 0;
 }
 
-/* The private directories of other runs, and names that wait for their next run. Where shared memory is granted, too, there would
- * be no place left for the run's own (native/scratch.c). */
+/* Private directories of other runs are not for readers either, where the run's own can be had at another path: in a private root.
+ */
+static bool may_look(const struct policy *policy, const char *base)
+{
+	return paths_cover(&policy->write_paths, base) || (policy->level >= LEVEL_AUTO && paths_cover(&policy->read_paths, base));
+}
+
+/* The private directories of other runs, and names that wait for their next run. Where shared memory may be written, too, there
+ * would be no place left for the run's own (native/scratch.c). */
 static int deny_others(const struct request *request, struct policy *policy, struct path_memo *seen, struct err *e)
 {
 	autoclean(free_done) char *base = NULL;
 	struct stat st;
 	TRY(command_scratch_base(seen, &base, e));
-	if (!paths_cover(&policy->write_paths, base) || paths_cover(&policy->write_paths, "/dev/shm") ||
-	    paths_cover(&policy->denied_paths, base))
+	if (!may_look(policy, base) || paths_cover(&policy->write_paths, "/dev/shm") || paths_cover(&policy->denied_paths, base))
 		return 0;
 	if (!request->judge_only && mkdir(base, 0711) == 0)
 		chmod(base, 0711);

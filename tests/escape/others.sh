@@ -30,12 +30,17 @@ for level in process container; do
 	victim=$!
 	await "$WORK/ready"
 	expect_equal 'what it is after lies there' 1 "$(find "$base" -name precious | wc -l)"
+	if [ "$level" = container ]; then
+		touch "$TMPDIR/plain"
+		run "$CORDON" run --isolation container --read "$T" -- sh -c "ls -d $TMPDIR/plain; find $TMPDIR -name precious -exec cat {} +"
+		expect_equal 'a reader' "$TMPDIR/plain" "$(cat "$OUT")"
+	fi
 	touch "$TMPDIR/go"
 	wait "$attacker"
 	touch "$WORK/done"
 	wait "$victim"
 	expect_equal 'the attack' works "$(cat "$T/attack")"
 	expect_equal 'the other run' precious "$(cat "$T/victim")"
-	expect_equal 'nothing stays' '' "$(find "$TMPDIR" -mindepth 1 ! -name up ! -name go)"
+	expect_equal 'nothing stays' '' "$(find "$TMPDIR" -mindepth 1 ! -name up ! -name go ! -name plain)"
 done
 finish

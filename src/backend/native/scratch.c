@@ -37,13 +37,15 @@ int native_choose_scratch(struct native *n)
 	const struct policy *p = n->job->policy;
 	const char *name = n->job->scratch_name ? n->job->scratch_name : n->job->id;
 	/* In a private root what is granted below /tmp is mounted there: on names that may be made in memory only. */
-	bool closed = path_set_root(&n->denied, n->job->scratch_base) && path_set_root(&n->writable, n->job->scratch_base);
-	bool small = closed || native_scratch_bytes(n) <= SMALL_BYTES || (n->world && is_granted(p, "/tmp"));
+	const char *base = n->job->scratch_base;
+	bool closed = path_set_root(&n->denied, base) && path_set_root(&n->granted, base);
+	bool elsewhere = closed && (path_set_root(&n->writable, base) || (!n->world && n->namespaces));
+	bool small = elsewhere || native_scratch_bytes(n) <= SMALL_BYTES || (n->world && is_granted(p, "/tmp"));
 	n->scratch_mount =
 		small && n->namespaces && lstat(SHARED_MEMORY, &st) == 0 && S_ISDIR(st.st_mode) && !is_granted(p, SHARED_MEMORY);
 	n->private_dir = closed || !n->scratch_mount ? plan_text(n->plan, "%s/%s", n->job->scratch_base, name) : NULL;
 	n->scratch = n->scratch_mount ? SHARED_MEMORY : n->private_dir;
-	if (closed && !n->scratch_mount)
+	if (elsewhere && !n->scratch_mount)
 		return err_set(n->e, ERR_UNSUPPORTED, 0, "paths", "no place for HOME: %s is closed to the run",
 			       n->job->scratch_base);
 	return n->scratch ? 0 : err_nomem(n->e);
