@@ -3,7 +3,7 @@
 # to be closed yet; others come and go, and one stays. It must not read, change, move or replace what is theirs. P_103 P_104
 . "$(dirname "$0")/../lib.sh"
 [ -x "$CORDON" ] || skip_all 'the tool is not built'
-export TMPDIR=$T/place
+export TMPDIR=${GROUND:-$T}/place # for root where its run can go
 base=$TMPDIR/cordon-$(id -u)
 cat >"$WORK/attack.sh" <<'S2'
 base=$2/cordon-$1
@@ -32,7 +32,7 @@ for level in process container; do
 	expect_equal 'what it is after lies there' 1 "$(find "$base" -name precious | wc -l)"
 	if [ "$level" = container ]; then
 		touch "$TMPDIR/plain"
-		run "$CORDON" run --isolation container --read "$T" -- sh -c "ls -d $TMPDIR/plain; find $TMPDIR -name precious -exec cat {} +"
+		run "$CORDON" run --isolation container --read "$(dirname "$TMPDIR")" -- sh -c "ls -d $TMPDIR/plain; find $TMPDIR -name precious -exec cat {} +"
 		expect_equal 'a reader' "$TMPDIR/plain" "$(cat "$OUT")"
 	fi
 	touch "$TMPDIR/go"
