@@ -240,6 +240,11 @@ expect_equal 'options of a subcommand that has few' '--help --json ' "$(complete
 expect_equal levels 'process ' "$(complete_words cordon run --isolation p)"
 expect_equal 'behind =' 'vm ' "$(complete_words cordon run --isolation = v)"
 expect_equal profiles 'strict ' "$(complete_words cordon profiles s)"
+mkdir names && cd names && mkdir 'd e' && : >'d f' >'d*' || exit 1
+expect_equal 'names as they are' 'd e d f d* ' "$(LC_ALL=C complete_words cordon run --read d)"
+expect_equal 'directories' 'd e ' "$(complete_words cordon run --cwd d)"
+expect_equal 'filters' 'strict ' "$(complete_words cordon run --seccomp s)"
+cd .. || exit 1
 expect_equal 'no options of ours behind the command' '' "$(complete_words cordon run --memory 5M ls --mem)"
 "$CORDON" run --help | grep -oE -- '--[a-z-]+' | sort -u >"$T/options"
 for option in $(cat "$T/options"); do

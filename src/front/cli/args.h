@@ -59,7 +59,15 @@ int args_take_command(struct args *a, struct err *e);
 
 /* ---- the option table ---- */
 enum option_group { GROUP_ACCESS, GROUP_LIMITS, GROUP_TRAFFIC, GROUP_OTHER, GROUP_COUNT };
-enum option_complete { COMPLETE_NOTHING, COMPLETE_FILE, COMPLETE_PROFILE, COMPLETE_LEVEL, COMPLETE_VARIABLE };
+enum option_complete {
+	COMPLETE_NOTHING,
+	COMPLETE_FILE,
+	COMPLETE_DIRECTORY,
+	COMPLETE_PROFILE,
+	COMPLETE_FILTER,
+	COMPLETE_LEVEL,
+	COMPLETE_VARIABLE
+};
 
 struct option_row {
 	const char *name;

@@ -7,7 +7,8 @@
 #include "base/str.h"
 #include "front/cli/print.h"
 
-/* The parts that do not vary. Bash splits --name=value at the "=", so a value may be two words behind its option. */
+/* The parts that do not vary. mapfile, since names of files have blanks and stars in them. Bash splits --name=value at the "=", so
+ * a value may be two words behind its option. */
 static const char bash_head[] =
 	"# bash completion for cordon; made by `cordon completion bash`\n"
 	"_cordon()\n"
@@ -21,27 +22,28 @@ static const char bash_head[] =
 	"	fi\n";
 
 /* Where a command of someone else's begins, its own completion takes over. */
-static const char bash_command[] = "	if [[ \" $_cordon_takes_command \" == *\" $sub \"* ]]; then\n"
-				   "		for ((i = 2; i < COMP_CWORD; i++)); do\n"
-				   "			case ${COMP_WORDS[i]} in\n"
-				   "			--) ((i++)); break ;;\n"
-				   "			-*) if [[ \" $_cordon_with_value \" == *\" ${COMP_WORDS[i]} \"* ]]; then\n"
-				   "				[[ ${COMP_WORDS[i+1]} == = ]] && ((i++)); ((i++)); fi ;;\n"
-				   "			*) break ;;\n"
-				   "			esac\n"
-				   "		done\n"
-				   "		if ((i < COMP_CWORD)) || [[ ${COMP_WORDS[i-1]} == -- ]]; then\n"
-				   "			if declare -F _command_offset >/dev/null; then _command_offset $i\n"
-				   "			elif ((i == COMP_CWORD)); then COMPREPLY=($(compgen -c -- \"$cur\"))\n"
-				   "			else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
-				   "			return\n"
-				   "		fi\n"
-				   "	fi\n";
+static const char bash_command[] =
+	"	if [[ \" $_cordon_takes_command \" == *\" $sub \"* ]]; then\n"
+	"		for ((i = 2; i < COMP_CWORD; i++)); do\n"
+	"			case ${COMP_WORDS[i]} in\n"
+	"			--) ((i++)); break ;;\n"
+	"			-*) if [[ \" $_cordon_with_value \" == *\" ${COMP_WORDS[i]} \"* ]]; then\n"
+	"				[[ ${COMP_WORDS[i+1]} == = ]] && ((i++)); ((i++)); fi ;;\n"
+	"			*) break ;;\n"
+	"			esac\n"
+	"		done\n"
+	"		if ((i < COMP_CWORD)) || [[ ${COMP_WORDS[i-1]} == -- ]]; then\n"
+	"			if declare -F _command_offset >/dev/null; then _command_offset $i\n"
+	"			elif ((i == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -- \"$cur\" | sort -u)\n"
+	"			else mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); fi\n"
+	"			return\n"
+	"		fi\n"
+	"	fi\n";
 
 static const char bash_tail[] = "	if [[ $cur == -* ]]; then\n"
 				"		COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
 				"	elif [[ \" $_cordon_takes_command \" == *\" $sub \"* ]]; then\n"
-				"		COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+				"		mapfile -t COMPREPLY < <(compgen -c -- \"$cur\" | sort -u)\n"
 				"	fi\n"
 				"}\n"
 				"complete -o filenames -F _cordon cordon\n";
@@ -91,18 +93,23 @@ static void add_values(struct buf *out)
 		add_names(out, &row, "|");
 		buf_add_text(out, ") ");
 		if (row.complete == COMPLETE_FILE)
-			buf_add_text(out, "COMPREPLY=($(compgen -f -- \"$cur\"));");
+			buf_add_text(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$cur\");");
+		if (row.complete == COMPLETE_DIRECTORY)
+			buf_add_text(out, "mapfile -t COMPREPLY < <(compgen -d -- \"$cur\");");
+		if (row.complete == COMPLETE_FILTER)
+			buf_add_text(out, "mapfile -t COMPREPLY < <(compgen -W 'default strict none' -- \"$cur\"; "
+					  "compgen -f -- \"$cur\");");
 		if (row.complete == COMPLETE_VARIABLE)
 			buf_add_text(out, "COMPREPLY=($(compgen -e -- \"$cur\"));");
 		if (row.complete == COMPLETE_LEVEL || row.complete == COMPLETE_PROFILE)
-			buf_add_text(out, "COMPREPLY=($(compgen -W '");
+			buf_add_text(out, "mapfile -t COMPREPLY < <(compgen -W '");
 		for (int level = LEVEL_PROCESS; row.complete == COMPLETE_LEVEL && level < LEVEL_COUNT; level++)
 			buf_add_format(out, "%s%s", level > LEVEL_PROCESS ? " " : "", policy_level_name((enum policy_level)level));
 		if (row.complete == COMPLETE_LEVEL)
-			buf_add_text(out, "' -- \"$cur\"));");
+			buf_add_text(out, "' -- \"$cur\");");
 		if (row.complete == COMPLETE_PROFILE) {
 			add_profiles(out);
-			buf_add_text(out, "' -- \"$cur\") $(compgen -f -- \"$cur\"));");
+			buf_add_text(out, "' -- \"$cur\"; compgen -f -- \"$cur\");");
 		}
 		buf_add_text(out, " return ;;\n");
 	}
