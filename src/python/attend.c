@@ -118,6 +118,7 @@ static void answer(struct attend *a, int64_t cpu)
 {
 	struct python_result *r = &a->result;
 	r->cpu_us = cpu;
+	r->walls = a->walls;
 	r->duration_us = clock_now_us() - a->started_us;
 	const char *type = python_end_row(r->end)->error_type;
 	if (type) {
@@ -175,13 +176,14 @@ static void take_answer(struct attend *a, struct wire_reader *frame)
 	answer(a, cpu);
 }
 
-/* One that starts for a single program says so with an empty frame before it looks at it: then its start has not failed. */
+/* One that starts for a single program tells, before it looks at it, what stands around it: then its start has not failed. */
 static int next_frame(struct attend *a, struct wire_reader *ret)
 {
 	int got = frame_read(&a->reader, a->socket, ANSWER_MAX, ret);
-	if (got != 1 || !a->waits || a->started || ret->p != ret->end)
+	if (got != 1 || !a->waits || a->started || ret->end - ret->p != sizeof a->walls)
 		return got;
 	a->started = true;
+	a->walls = wire_get_u32(ret) & ((1u << PYTHON_WALL_COUNT) - 1);
 	return frame_read(&a->reader, a->socket, ANSWER_MAX, ret);
 }
 

@@ -23,8 +23,9 @@ struct attend {
 	int64_t started_us, asked_us; /* asked_us: when SIGTERM was sent; 0: not yet */
 	uint64_t dropped;             /* bytes of output beyond the limit */
 	bool answered, gone;
-	bool waits;   /* for the end of one that has answered, up to a point: its CPU time is known then */
-	bool started; /* that one has begun with its program */
+	bool waits;     /* for the end of one that has answered, up to a point: its CPU time is known then */
+	bool started;   /* that one has begun with its program */
+	uint32_t walls; /* that stand around it; that one tells when it begins */
 	struct python_result result;
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/scope.h"
+#include "python/jail.h"
 
 #define SOCKET 3
 #define RESERVE (1u << 20) /* for the answer of a program that has used all there was */
@@ -61,6 +62,19 @@ static _Noreturn void finish(struct python_result *result)
 	_exit(0);
 }
 
+/* Started, and nothing hostile read yet: what is said here is true. */
+static void tell_walls(void)
+{
+	struct wire_writer w = { BUF_MAX(16) };
+	struct buf frame = BUF_MAX(32);
+	wire_put_u32(&w, jail_walls());
+	frame_put(&frame, &w);
+	if (buf_check(&frame) < 0 || write(SOCKET, frame.data, frame.size) != (ssize_t)frame.size)
+		_exit(1);
+	buf_done(&w.out);
+	buf_done(&frame);
+}
+
 int child_tell_timeout(void *unused)
 {
 	(void)unused;
@@ -93,9 +107,9 @@ void child_main(bool warm)
 	if (warm)
 		program_warm_up();
 	if (frame_read(&reader, SOCKET, PYTHON_PROGRAM_MAX, &frame) != 1 || python_get_program(&frame, &program) < 0)
-		_exit(0);                                                     /* nobody needs us */
-	if (inside.setup.once && write(SOCKET, (const char[4]){ 0 }, 4) != 4) /* an empty frame: started, nothing hostile read */
-		_exit(1);
+		_exit(0); /* nobody needs us */
+	if (inside.setup.once)
+		tell_walls();
 	output_start_timer();
 	/* One that was forked for this program counts from the fork: its faults are the program's. */
 	before.kb = peak_kb(&usage);

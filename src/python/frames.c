@@ -19,6 +19,16 @@ const struct python_end_row *python_end_row(enum python_end end)
 	return &end_rows[end];
 }
 
+const char *python_wall_name(enum python_wall wall)
+{
+	static const char *const names[PYTHON_WALL_COUNT] = {
+#define WALL(name, text) [PYTHON_WALL_##name] = text,
+#include "python/walls.def"
+#undef WALL
+	};
+	return names[wall];
+}
+
 /* ---- limits, setup, program ---- */
 
 void python_put_limits(struct wire_writer *w, const struct python_limits *l)
@@ -166,6 +176,7 @@ void python_put_result(struct wire_writer *w, const struct python_result *result
 	put_buf(w, &result->output);
 	wire_put_u32(w, result->truncated);
 	wire_put_u32(w, result->signal);
+	wire_put_u32(w, result->walls);
 	wire_put_i64(w, result->duration_us);
 	wire_put_i64(w, result->cpu_us);
 }
@@ -186,6 +197,7 @@ int python_get_result(struct wire_reader *r, struct python_result *ret)
 	get_buf(r, &ret->output);
 	ret->truncated = get_below(r, 2) != 0;
 	ret->signal = get_below(r, 128);
+	ret->walls = get_below(r, 1u << PYTHON_WALL_COUNT);
 	ret->duration_us = wire_get_i64(r);
 	ret->cpu_us = wire_get_i64(r);
 	return wire_reader_finished(r) ? 0 : -EPROTO;

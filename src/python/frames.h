@@ -70,6 +70,15 @@ struct python_end_row {
 };
 const struct python_end_row *python_end_row(enum python_end end);
 
+/* As bits: 1u << PYTHON_WALL_… */
+enum python_wall {
+#define WALL(name, text) PYTHON_WALL_##name,
+#include "python/walls.def"
+#undef WALL
+	PYTHON_WALL_COUNT
+};
+const char *python_wall_name(enum python_wall wall);
+
 enum python_value { PYTHON_NO_VALUE, PYTHON_JSON, PYTHON_REPR, PYTHON_VALUE_COUNT };
 
 struct python_result {
@@ -85,6 +94,7 @@ struct python_result {
 	struct buf output; /* in a child's frame: what it had not written yet */
 	bool truncated;
 	uint32_t signal; /* CRASH */
+	uint32_t walls;  /* those that stood around it; 0: it did not come to that */
 	int64_t duration_us, cpu_us;
 };
 

@@ -28,6 +28,7 @@
 #include "kernel/ids.h"
 #include "kernel/landlock.h"
 #include "kernel/mounts.h"
+#include "python/frames.h"
 
 #define NOBODY 65534
 #define SPACES (CLONE_NEWPID | CLONE_NEWNS)                /* to start in */
@@ -41,7 +42,18 @@ static struct {
 	bool tied;       /* it dies with its parent */
 	bool spaces;     /* namespaces, and an outer process */
 	int outer, made; /* that process; and a pipe by which it tells that LATER is made */
+	uint32_t walls;  /* bits of enum python_wall: what stands */
 } have = { .outer = -1, .made = -1 };
+
+static void stands(enum python_wall wall, bool yes)
+{
+	have.walls |= yes ? 1u << wall : 0;
+}
+
+uint32_t jail_walls(void)
+{
+	return have.walls | 1u << PYTHON_WALL_SECCOMP | 1u << PYTHON_WALL_LIMITS; /* lockdown.c: without them nothing is run */
+}
 
 /* ---- namespaces ---- */
 
@@ -140,6 +152,9 @@ int jail_enter(bool tied, struct err *e)
 	have.made = made[0];
 	have.spaces = true;
 	have.mounts = mounts_make_private() == 0;
+	stands(PYTHON_WALL_PID, true);
+	stands(PYTHON_WALL_MOUNT, true);
+	stands(PYTHON_WALL_USER, !have.privileged);
 	have.tied = true;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return 0;
@@ -155,9 +170,12 @@ static int join_spaces(void)
 	bool joined = have.made >= 0 && read(have.made, &byte, 1) == 1 && setns(have.outer, LATER) == 0;
 	fd_done(&have.made);
 	fd_done(&have.outer);
-	static const int each[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS };
-	for (size_t i = 0; !joined && i < COUNT_OF(each); i++)
-		unshare(each[i]);
+	static const struct {
+		int space;
+		enum python_wall wall;
+	} each[] = { { CLONE_NEWNET, PYTHON_WALL_NET }, { CLONE_NEWIPC, PYTHON_WALL_IPC }, { CLONE_NEWUTS, PYTHON_WALL_UTS } };
+	for (size_t i = 0; i < COUNT_OF(each); i++)
+		stands(each[i].wall, joined || unshare(each[i].space) == 0);
 	return 0;
 }
 
@@ -169,6 +187,7 @@ static int empty_root(void)
 	TRY(OR_ERRNO(syscall(SYS_pivot_root, ".", ".")));
 	TRY(OR_ERRNO(umount2(".", MNT_DETACH)));
 	TRY(OR_ERRNO(chdir("/")));
+	stands(PYTHON_WALL_ROOT, true);
 	return OR_ERRNO(mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL));
 }
 
@@ -179,7 +198,9 @@ static int become_nobody(void)
 	TRY(caps_drop_bounding(caps_last()));
 	TRY(ids_become(NOBODY, NOBODY));
 	/* Where there is one to be had: what root maps to outside is then out of reach, even for what the kernel forgot. */
-	if (unshare(CLONE_NEWUSER) == 0)
+	bool own = unshare(CLONE_NEWUSER) == 0;
+	stands(PYTHON_WALL_USER, own);
+	if (own)
 		ids_map_self(NOBODY, NOBODY, NOBODY, NOBODY);
 	return 0;
 }
@@ -192,6 +213,7 @@ static int no_files(void)
 	int ruleset = landlock_create(landlock_handled(abi));
 	TRY(ruleset);
 	int result = landlock_enforce(ruleset);
+	stands(PYTHON_WALL_LANDLOCK, result >= 0);
 	close(ruleset);
 	return result;
 }

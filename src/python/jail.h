@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -12,3 +13,6 @@ int jail_enter(bool tied, struct err *e);
 
 /* When everything that comes from files is loaded: an empty root, nobody's ids, no capabilities, Landlock without a rule. */
 int jail_close(struct err *e);
+
+/* What stands, as bits of enum python_wall, after jail_close(). */
+uint32_t jail_walls(void);

@@ -48,6 +48,21 @@ static void put_error(struct json_writer *w, const struct python_result *r)
 		put_buf(w, "traceback", &r->trace);
 }
 
+/* What stood around it, and what this host does not give. */
+static void put_walls(struct json_writer *w, const struct python_result *r)
+{
+	static const char *const keys[] = { "unenforced", "enforcement" };
+	for (size_t stands = COUNT_OF(keys); r->walls != 0 && stands-- > 0;) {
+		if (!stands && r->walls == (1u << PYTHON_WALL_COUNT) - 1)
+			continue;
+		json_open(w, keys[stands], '[');
+		for (unsigned i = 0; i < PYTHON_WALL_COUNT; i++)
+			if ((r->walls >> i & 1) == stands)
+				json_put_string(w, NULL, python_wall_name((enum python_wall)i));
+		json_close(w, ']');
+	}
+}
+
 void python_report_json(const struct python_result *r, const char *id, struct buf *out)
 {
 	const struct python_end_row *row = python_end_row(r->end);
@@ -70,6 +85,7 @@ void python_report_json(const struct python_result *r, const char *id, struct bu
 	json_put_fixed(&w, "peakMemoryMB", (int64_t)((r->peak_bytes >> 10) * 1000 >> 10));
 	json_put_int(&w, "pageFaults", (int64_t)r->faults);
 	json_close(&w, '}');
+	put_walls(&w, r);
 	json_close(&w, '}');
 }
 

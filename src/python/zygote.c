@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/scope.h"
 #include "python/attend.h"
+#include "python/jail.h"
 
 #define CHILDREN 16 /* at the same time, spares included */
 
@@ -93,6 +94,7 @@ static struct child *make_child(bool warm)
 	}
 	*c = (struct child){ .used = true };
 	attend_open(&c->attend, pid, (int)syscall(SYS_pidfd_open, pid, 0), socket[0], output[0]);
+	c->attend.walls = jail_walls();
 	return c;
 }
 

@@ -7,7 +7,7 @@ def u32(n): return n.to_bytes(4, "little")
 def blob(b): return u32(len(b)) + b
 def frame(end, error=b"ESCAPED", size=None):
     body = u32(end) + blob(b"E") + blob(error) + blob(b"") + blob(b"") + u32(1) + u32(1) + u32(0) + blob(b"")
-    body += bytes(16) + blob(b"") + u32(0) + u32(0) + bytes(16)
+    body += bytes(16) + blob(b"") + u32(0) + u32(0) + u32(0) + bytes(16)
     return u32(len(body) if size is None else size) + body
 """
 DONE, TIMEOUT, OUTPUT, CANCELLED, LOST = 0, 3, 6, 8, 9
