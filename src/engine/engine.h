@@ -58,10 +58,11 @@ struct request {
 	int output_fds[2];           /* borrowed; 0: captured, or the caller's own 1 and 2 */
 	int64_t drain_ms;            /* how long output is waited for when the run has ended; 0: as long as usual */
 	int events_fd;               /* JSON lines are written here; 0: none; borrowed */
-	bool only_status;       /* neither what it used nor how long it took is asked, and the engine is closed when it has ended */
-	bool samples;           /* subscribers get what the meter sees */
-	uint32_t unheard;       /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */
-	void *owner;            /* for subscribers: run_owner() */
+	bool only_status; /* of a command that succeeds neither what it used nor how long it took is asked, and the engine is closed
+			     when it has ended */
+	bool samples;     /* subscribers get what the meter sees */
+	uint32_t unheard; /* bits of enum event_kind that no subscriber wants of this run: they cost nothing then */
+	void *owner;      /* for subscribers: run_owner() */
 	struct path_memo *seen; /* what was looked at while the request was read; borrowed; may be NULL */
 	bool guard_off;         /* never set by the CLI; for callers that judge themselves */
 	bool judge_only;        /* for engine_decide: stop at the verdict; no program is looked for, no plan is made */

@@ -40,9 +40,9 @@ int keeper_step(struct keeper *k, int wait_ms); /* -EINTR: a signal ended the wa
 void keeper_close(struct keeper **k);
 
 /* For a host that ends with its only run: when all that is left of it is its reaper, on its way out, and all that the host wants to
- * know is the status (WIRE_ONLY_STATUS), it may end at once, and waits for the reaper last of all. Not told by ENDED then. */
+ * know is that the command succeeded (WIRE_ONLY_STATUS), it may end at once, and waits for the reaper last of all. Not told by
+ * ENDED then. */
 struct keeper_last {
-	int status; /* the command's own */
 	pid_t reaper;
 	int pidfd;
 	const _Atomic uint32_t *in_use; /* our memory, by the reaper; 0: it has left it for good */

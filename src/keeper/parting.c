@@ -2,19 +2,19 @@
  *
  * When a command has ended its reaper says so and goes; then the kernel takes its namespaces apart, waiting for other processors
  * meanwhile. A host that only wants the status, and that ends with its run, can use this time to end as well, and waits for the
- * reaper last of all. Nothing is told early that could still change: the status is known and the command's own, no limit and no
+ * reaper last of all. Nothing is told early that could still change: the command is known to have succeeded, no limit and no
  * refusal had a part in it, whoever was in the pid namespace is reaped, and nothing on the host is to be cleaned up. What was used
  * is not known yet, which is why the host must not have asked for it. */
 #include <poll.h>
-#include <sys/wait.h>
 
 #include "keeper/run.h"
 #include "keeper/state.h"
 
-/* It has a status of its own, and that is all there is to say of it. */
+/* All there is to say of it is that it succeeded. Of one that failed more is told, such as that it may have lacked memory: for that
+ * it must be known what it used. */
 static bool has_ended_well(const struct run *run)
 {
-	return run->have_status && WIFEXITED(run->wait_status) && run->started && run->alone && run->reason == KILL_NONE &&
+	return run->have_status && run->wait_status == 0 && run->started && run->alone && run->reason == KILL_NONE &&
 	       run->err.code == ERR_NONE && run->missed == 0;
 }
 
@@ -38,7 +38,7 @@ void run_part(const struct run *run)
 {
 	keeper_ender end = run->keeper->end;
 	if (end && run->only_status && run->ground && has_ended_well(run) && !has_more(run) && !has_refusals(run))
-		end(&(struct keeper_last){ WEXITSTATUS(run->wait_status), run->reaper, run->pidfd, &run->ground->in_use });
+		end(&(struct keeper_last){ run->reaper, run->pidfd, &run->ground->in_use });
 }
 
 void keeper_may_end(struct keeper *k, keeper_ender end)

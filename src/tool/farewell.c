@@ -1,6 +1,6 @@
 /* The end of a run whose reaper is still going.
  *
- * The command's status is known and told, and nothing is left to do but to wait until the kernel has taken the reaper's namespaces
+ * The command has succeeded, and nothing is left to do but to wait until the kernel has taken the reaper's namespaces
  * apart. It takes about as long to take our memory back, which is what the caller waits for when we end: so it is given back
  * meanwhile. The reaper shares it, and has it until the kernel takes it away; that is told by a word which the kernel writes then.
  *
@@ -38,7 +38,7 @@ void farewell(const struct keeper_last *last)
 	const uint64_t all = UINT64_MAX;
 	const _Atomic uint32_t *in_use = last->in_use;
 	uintptr_t heap_end = (uintptr_t)sbrk(0), frame = (uintptr_t)__builtin_frame_address(0);
-	const int status = last->status, reaper = last->reaper, pidfd = last->pidfd;
+	const int reaper = last->reaper, pidfd = last->pidfd;
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
 	const struct timespec now = { 0 };
 	RAW(rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
@@ -55,5 +55,5 @@ void farewell(const struct keeper_last *last)
 	for (int i = 0; i < ASK_AGAIN && RAW(ppoll, &end, 1, &now, NULL, 0) == 0; i++)
 		RAW0(sched_yield);
 	RAW(wait4, reaper, NULL, 0, NULL);
-	raw_exit(status);
+	raw_exit(0);
 }

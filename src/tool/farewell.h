@@ -3,5 +3,5 @@
 
 #include "keeper/keeper.h"
 
-/* Waits for the reaper, and ends with the command's status. Weak: a program that is not static ends as all do. */
+/* Waits for the reaper, and ends with 0, as the command did. Weak: a program that is not static ends as all do. */
 __attribute__((weak)) void farewell(const struct keeper_last *last);

@@ -118,8 +118,8 @@ enum wire_wish {
 	WIRE_WANT_SAMPLES = 1 << 1, /* SAMPLE */
 	WIRE_WANT_FRESH = 1 << 2,   /* no jail that another run has used, and none that another gets */
 	WIRE_KEEP_SPARE = 1 << 3,   /* what the next run like it begins with may be made when it has ended */
-	WIRE_ONLY_STATUS = 1 << 4, /* how it ended is all that is asked: to a host that the keeper is inside of, which waits for its
-				      reaper when it closes the keeper, ENDED may be said while that is going */
+	WIRE_ONLY_STATUS = 1 << 4,  /* nothing else of a command that succeeds: a host that the keeper is inside of may end beside
+				       the reaper (keeper.h), which it waits for */
 	WIRE_ALL_WISHES = (1 << 5) - 1,
 };
 
