@@ -59,7 +59,7 @@ CORDON_PYTHON=$NAKED run "$CORDON" python --json -c 'print(6 * 7)'
 expect_equal 'the twin' '42' "$(json "$OUT" output)"
 
 CORDON_PYTHON=$BUILD/tests/teeth/cordon-python-bare run "$CORDON" python --timeout 20s --memory 1G --input '"harmless"' "$deeds"
-for name in open stat listdir fork socket-unix memfd pipe kill-self map-shared map-code prctl ioctl uname; do
+for name in open stat listdir fork thread socket-unix memfd pipe kill-self map-shared map-code prctl ioctl uname; do
 	if grep -qx "$name DONE" "$OUT" || { [ $name = ioctl ] && grep -q "^ioctl ENOTTY" "$OUT"; }; then ok "without the kernel's layer: $name is done"
 	else not_ok "without the kernel's layer: $name is done" "$(grep "^$name " "$OUT")" "$(cat "$ERR")"; fi
 done

@@ -72,6 +72,22 @@ deed("setuid")(lambda: posix.setresuid(0, 0, 0))
 deed("shared-memory")(lambda: mmap.mmap(-1, 4096))
 deed("nice")(lambda: posix.nice(0))
 deed("uname")(lambda: posix.uname())
+# A thread, by the C library: its start is a C function, since code cannot be made in here.
+thread = ctypes.c_ulong(0)
+error = libc.pthread_create(ctypes.byref(thread), None, ctypes.cast(libc.getpid, ctypes.c_void_p), None)
+tell("thread", errno.errorcode.get(error, str(error)) if error else "DONE")
+
+
+def by_thread_module():
+    import _thread
+    try:
+        _thread.start_new_thread(print, ())
+    except RuntimeError:
+        raise OSError(errno.EPERM, "no thread")
+
+
+if input != "harmless":
+    deed("thread-module")(by_thread_module)
 for name, number, arguments in [
         ("clone", 56, (0x11, null, null, null, null)), ("clone3", 435, (null, 88)), ("vfork", 58, ()), ("ptrace", 101, (0, 0, null, null)),
         ("prctl", 157, (38, 1, 0, 0, 0)), ("seccomp", 317, (1, 0, null)), ("unshare", 272, (0x10000000,)), ("mount", 165, (null, null, null, 0, null)),
