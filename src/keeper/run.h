@@ -323,7 +323,7 @@ void placeholders_remove(struct run *run);
 /* kill.c: all below the reaper, where no namespace ends with it */
 void run_kill_tree(struct run *run);
 void keeper_end_child(pid_t pid, int pidfd); /* and wait: by the descriptor, and by the number if that is refused */
-void run_kill_seen(struct run *run);         /* what the last look found, if that was just now */
+void run_kill_each(struct run *run);         /* one by one, until nobody is new */
 
 /* watch.c: state × event */
 enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER, EV_LIMIT, EV_CANCEL, EV_COUNT };

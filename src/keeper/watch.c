@@ -42,7 +42,7 @@ static void kill_now(struct run *run)
 	}
 	run->kills++;
 	if (run->own_pids)
-		run_kill_seen(run); /* first: to wake the reaper may cost us our turn */
+		run_kill_each(run); /* first: to wake the reaper may cost us our turn */
 	signal_reaper(run, run->own_pids ? SIGKILL : REAPER_KILL_SIGNAL);
 	enter_state(run, RUN_KILLED, KILL_AGAIN_US);
 }

@@ -45,6 +45,16 @@ expect_in k.csv '^[0-9,]*,warning:timeoutMs$'
 expect_in k.csv '^[0-9,]*,killed:timeout$'
 run "$CORDON" plot k.csv
 expect 'is marked' python3 "$T/picture.py" "$OUT" 'killed:timeout' 'timeoutMs is near'
+cp "$OUT" k.svg
+cat >words.py <<'P'
+"""No word for a limit lies across the upright line of the end."""
+import re, sys
+text = open(sys.argv[1]).read()
+line = float(re.search(r'class="kill" x1="([0-9.]+)"', text)[1])
+words = [float(x) for x in re.findall(r'class="limit-text" x="([0-9.]+)" y="[0-9.]+" text-anchor="end"', text)]
+assert words and all(x < line for x in words), (line, words)
+P
+expect 'words and the line of the end do not cross' python3 words.py k.svg
 about 'a run that is too short to be looked at'
 run "$CORDON" run --stats t.csv --memory unlimited --cpu unlimited -- true
 expect_equal 'has a beginning and an end' 'start end' "$(sed 1d t.csv | sed 's/.*,//' | tr '\n' ' ' | sed 's/  */ /g; s/ $//')"

@@ -234,6 +234,30 @@ static void add_line(const struct picture *p, const struct panel *panel)
 	buf_add_text(p->out, "\"/>\n");
 }
 
+static const struct stats_row *find_kill(const struct stats *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (str_starts(s->rows[i].event, "killed:"))
+			return &s->rows[i];
+	return NULL;
+}
+
+/* Where the upright line stands that add_ends() draws, or -1. */
+static double upright_ms(const struct picture *p)
+{
+	int64_t timeout = last_row(p->stats)->v[STATS_TIME_LIMIT];
+	const struct stats_row *kill = find_kill(p->stats);
+	return kill ? (double)kill->v[STATS_TIME] : timeout != STATS_NONE && (double)timeout <= p->end_ms ? (double)timeout : -1;
+}
+
+/* Where the word for a limit ends: at the right edge, or before an upright line that would go through it. */
+static double limit_text_end(const struct picture *p)
+{
+	enum { WORD = 110 };
+	double right = LEFT + PLOT_WIDTH, ms = upright_ms(p), x = ms < 0 ? 0 : x_of(p, ms);
+	return x > right - WORD ? x - 6 : right;
+}
+
 static void add_limit(const struct picture *p, const struct panel *panel)
 {
 	int64_t limit = last_row(p->stats)->v[panel->limit];
@@ -242,7 +266,7 @@ static void add_limit(const struct picture *p, const struct panel *panel)
 	if (shown)
 		buf_add_format(p->out, "<line class=\"limit\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", LEFT, y,
 			       LEFT + PLOT_WIDTH, y);
-	buf_add_format(p->out, "<text class=\"limit-text\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT + PLOT_WIDTH,
+	buf_add_format(p->out, "<text class=\"limit-text\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", limit_text_end(p),
 		       shown ? y - 6 : panel->top - 8);
 	if (limit == STATS_NONE) {
 		buf_add_text(p->out, "no limit");
@@ -279,14 +303,6 @@ static void add_warnings(const struct picture *p, const struct panel *panel)
 		buf_add_text(p->out, " is near</title></circle>\n");
 		marks++;
 	}
-}
-
-static const struct stats_row *find_kill(const struct stats *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (str_starts(s->rows[i].event, "killed:"))
-			return &s->rows[i];
-	return NULL;
 }
 
 /* Upright lines through both panels, with a word at the top: to the left of the line where there is room. */
