@@ -313,7 +313,7 @@ static void run_one(void)
 
 /* To wake an idle processor takes as long as the keeper needs before it can send the order: so it rouses us first. We stay awake
  * for some 50 us, and no longer. */
-#define AWAKE_TRIES 200
+#define AWAKE_TRIES 100
 
 static int take_order(void)
 {
@@ -324,6 +324,7 @@ static int take_order(void)
 		got = parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, false);
 		if (got != -EAGAIN)
 			return got;
+		RAW0(sched_yield); /* the keeper may be on our core */
 	}
 	return parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, true);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -435,7 +436,7 @@ static void on_loss(struct launcher *l)
 }
 
 /* Who was told that an end is near stays awake for some 50 us. */
-#define AWAKE_TRIES 200
+#define AWAKE_TRIES 100
 
 static int take_frames(struct launcher *l)
 {
@@ -443,8 +444,10 @@ static int take_frames(struct launcher *l)
 	while (l->socket >= 0) {
 		autoclean(wire_frame_done) struct wire_frame frame = { .payload = BUF_MAX(0) };
 		int got = wire_receive(l->socket, WIRE_KEEPER, &frame);
-		if (got == -EAGAIN && awake-- > 0)
+		if (got == -EAGAIN && awake-- > 0) {
+			sched_yield(); /* the keeper may be on our core */
 			continue;
+		}
 		if (got == -EAGAIN)
 			return 0;
 		if (got <= 0) {
