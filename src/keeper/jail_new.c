@@ -28,8 +28,8 @@ struct look {
 	cpu_set_t cores;
 	uint64_t free_blocks, free_files;
 	struct {
-		uint64_t inode, attributes;
-		uint32_t mode, uid, gid, links, flags; /* the last: what statx does not tell */
+		uint64_t inode, attributes, flags; /* the last: what statx does not tell */
+		uint32_t mode, uid, gid, links;    /* no gap follows: all of it is compared */
 		int names_size, attributes_size;
 	} places[MOST_PLACES];
 };
