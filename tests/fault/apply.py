@@ -81,15 +81,17 @@ def one_round(project):
     return killed, wrong
 
 
-rounds, killed, wrong = times(4, 60), 0, []
-for n in range(rounds):
+rounds, killed, wrong, n = times(4, 60), 0, [], 0
+# By chance, or on a quick machine, an apply comes through before it is killed: then there are more rounds.
+while n < rounds or killed < 3 * rounds and n < 10 * rounds:
     project = f"{os.environ['WORK']}/project-{n}"
     os.mkdir(project)
     hits, said = one_round(project)
     killed += hits
     wrong += said
     shutil.rmtree(project)
-verdict(killed >= 3 * rounds, f"kill -9 of apply: {rounds} sets of changes, each killed several times at work", f"only {killed}")
+    n += 1
+verdict(killed >= 3 * rounds, f"kill -9 of apply: {n} sets of changes, killed several times each at work", f"only {killed}")
 print(f"# killed {killed} times", flush=True)
 verdict(not wrong, "kill -9 of apply: every file is the old or the new one, the next apply goes on, nothing else is left", *wrong)
 left = subprocess.run([CORDON, "changes", "--list"], capture_output=True, text=True)
