@@ -223,17 +223,6 @@ static int fill(struct change_set *set, int upper, struct err *e)
 	return saved < 0 ? err_set(e, ERR_IO, -saved, "changes", "cannot keep the list of changes") : 0;
 }
 
-static int make_folder(int room, const char *name)
-{
-	if (mkdirat(room, name, 0700) < 0)
-		return -errno;
-	autoclean(fd_done) int dir = openat(room, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	TRY(store_lock(dir, false));
-	return TAKE_FD(dir);
-}
-
 static int keep(struct change_set *set, int upper, struct err *e)
 {
 	autoclean(fd_done) int room = -1;
@@ -242,7 +231,7 @@ static int keep(struct change_set *set, int upper, struct err *e)
 	autoclean(free_done) char *name = str_format(STORE_UNFINISHED "%s", set->id);
 	if (!name)
 		return err_nomem(e);
-	set->store = make_folder(room, name);
+	set->store = store_make_unfinished(room, name, 0700);
 	if (set->store < 0)
 		return err_set(e, ERR_IO, -set->store, "changes", "cannot make a folder for the changes");
 	int result = fill(set, upper, e);

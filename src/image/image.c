@@ -57,16 +57,14 @@ static int unpack_into(int folder, int fd, uint64_t size, struct err *e)
 static int unpack(int room, const char *digest, int fd, uint64_t size, struct err *e)
 {
 	autoclean(free_done) char *name = str_format(STORE_UNFINISHED "%.16s-%d", digest, (int)getpid());
+	autoclean(fd_done) int folder = -1;
 	if (!name)
 		return err_nomem(e);
 	fd_remove_tree(room, name);
 	/* Open for all: a run as another user must be able to walk through; what is above is closed. */
-	if (mkdirat(room, name, 0755) < 0)
-		return err_set(e, ERR_IO, errno, "image", "cannot make a folder for the root");
-	autoclean(fd_done) int folder = openat(room, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int result = folder < 0 ? -errno : store_lock(folder, false);
-	result = result < 0 ? err_set(e, ERR_IO, -result, "image", "cannot open the folder for the root")
-			    : unpack_into(folder, fd, size, e);
+	folder = store_make_unfinished(room, name, 0755);
+	int result = folder < 0 ? err_set(e, ERR_IO, -folder, "image", "cannot make a folder for the root")
+				: unpack_into(folder, fd, size, e);
 	if (result == 0 && renameat(room, name, room, digest) < 0 && errno != EEXIST && errno != ENOTEMPTY)
 		result = err_set(e, ERR_IO, errno, "image", "cannot finish the folder of the root");
 	fd_remove_tree(room, name); /* half made, or somebody else was faster */

@@ -30,7 +30,8 @@ static void sweep(int base)
 		if (entry->d_name[0] == '.')
 			continue;
 		autoclean(fd_done) int dir = openat(base, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (dir < 0 || flock(dir, LOCK_EX | LOCK_NB) == 0)
+		/* One that has just gone may be made anew under its name, and be locked, by the time that we would remove it. */
+		if (dir < 0 ? errno != ENOENT : flock(dir, LOCK_EX | LOCK_NB) == 0)
 			fd_remove_tree(base, entry->d_name);
 	}
 	closedir(entries);

@@ -121,6 +121,23 @@ int store_read(int dir, const char *name, struct buf *out)
 	return file < 0 ? -errno : fd_read_all(file, out);
 }
 
+/* Until it is locked a sweep may take it for left behind. */
+int store_make_unfinished(int dir, const char *name, unsigned mode)
+{
+	struct stat st;
+	for (int tries = 0; tries < 100; tries++) {
+		if (mkdirat(dir, name, mode) < 0)
+			return -errno;
+		autoclean(fd_done) int made = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int result = made < 0 ? -errno : store_lock(made, true);
+		if (result < 0 && result != -ENOENT)
+			return result;
+		if (result == 0 && fstat(made, &st) == 0 && st.st_nlink > 0)
+			return TAKE_FD(made);
+	}
+	return -ENOENT;
+}
+
 void store_sweep(int dir)
 {
 	autoclean(strv_done) struct strv names = { 0 };

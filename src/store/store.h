@@ -30,4 +30,5 @@ int store_read(int dir, const char *name, struct buf *out);
 /* Something large is made in a folder whose name begins so, locked by its maker, and renamed when it is whole. What a maker that is
  * gone has left half made is removed by the next one. */
 #define STORE_UNFINISHED ".new-"
+int store_make_unfinished(int dir, const char *name, unsigned mode); /* a descriptor, locked; or -errno */
 void store_sweep(int dir);
