@@ -527,6 +527,9 @@ void engine_close(struct engine **engine)
 		run_free(run);
 	}
 	launcher_close(&closing->launcher);
+	if (closing->made_base)
+		rmdir(closing->made_base); /* if nobody is in it */
+	free(closing->made_base);
 	free(closing->admin_file);
 	free(closing->user_file);
 	free(closing->subscribers);

@@ -90,6 +90,7 @@ struct engine {
 	struct plan_spare spare; /* what the last run began with: the next one probably does, too */
 	bool spare_known;
 	char *admin_file, *user_file;
+	char *made_base; /* the place of private directories, if it was made for a decision; NULL: it was not */
 	bool no_projects, no_reuse;
 	int64_t kept_us; /* when the keeper made what the next run begins with; 0: it did not */
 	bool ahead;      /* what the next run begins with may be made when this one has ended */
@@ -143,7 +144,7 @@ struct limited {
 const struct limited *limited_by(enum kill_reason reason);
 
 /* own_files.c */
-int own_files_deny(const struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,
+int own_files_deny(struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,
 		   struct err *e);
 
 /* decide.c */

@@ -58,23 +58,29 @@ static bool may_look(const struct policy *policy, const char *base)
 
 /* The private directories of other runs, and names that wait for their next run. Where shared memory may be written, too, there
  * would be no place left for the run's own (native/scratch.c). */
-static int deny_others(const struct request *request, struct policy *policy, struct path_memo *seen, struct err *e)
+static int deny_others(struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,
+		       struct err *e)
 {
 	autoclean(free_done) char *base = NULL;
 	struct stat st;
 	TRY(command_scratch_base(seen, &base, e));
 	if (!may_look(policy, base) || paths_cover(&policy->write_paths, "/dev/shm") || paths_cover(&policy->denied_paths, base))
 		return 0;
-	if (!request->judge_only && mkdir(base, 0711) == 0)
+	if (!request->judge_only && mkdir(base, 0711) == 0) {
 		chmod(base, 0711);
+		free(engine->made_base);
+		engine->made_base = strdup(base); /* a run that is started removes it at its end; if none is, we do */
+		if (!engine->made_base)
+			return err_nomem(e);
+	}
 	return lstat(base, &st) == 0 && strv_add(&policy->denied_paths, base) < 0 ? err_nomem(e) : 0;
 }
 
-int own_files_deny(const struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,
+int own_files_deny(struct engine *engine, const struct request *request, struct policy *policy, struct path_memo *seen,
 		   struct err *e)
 {
 	TRY(deny_deciding_files(engine, &request->profiles, policy, seen, e));
-	TRY(deny_others(request, policy, seen, e));
+	TRY(deny_others(engine, request, policy, seen, e));
 	for (enum store_place i = 0; i < STORE_PLACES; i++) {
 		autoclean(free_done) char *place = store_place(i);
 		autoclean(free_done) char *resolved = NULL;
