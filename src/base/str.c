@@ -166,8 +166,7 @@ const char *str_nearest(const char *word, const char *const *candidates, size_t 
 	return best;
 }
 
-/* digits[.digits], scaled by `scale`: exact, no floating point. */
-static int scaled(const char *text, const char **ret_end, int64_t scale, int64_t *ret)
+int str_scaled(const char *text, const char **ret_end, int64_t scale, int64_t *ret)
 {
 	int64_t whole = 0, fraction = 0, place = 1;
 	const char *p = text;
@@ -208,7 +207,7 @@ static int parse_with_units(const char *text, const struct unit *units, size_t c
 		if (strcasecmp(suffix, units[i].name) == 0) {
 			const char *end;
 			int64_t value;
-			TRY(scaled(text, &end, units[i].factor, &value));
+			TRY(str_scaled(text, &end, units[i].factor, &value));
 			if (end != suffix)
 				return -EINVAL;
 			*ret = value;
@@ -239,7 +238,7 @@ int str_parse_number(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
 	const char *end;
 	int64_t value;
-	TRY(scaled(text, &end, 1, &value));
+	TRY(str_scaled(text, &end, 1, &value));
 	if (*end || strchr(text, '.'))
 		return -EINVAL;
 	if (value < min || value > max)

@@ -41,3 +41,6 @@ int str_parse_duration(const char *text, int64_t unit_ms, int64_t *ret_ms);
 
 /* A whole decimal number of at least `min` and at most `max`; no sign, no space. -EINVAL or -ERANGE. */
 int str_parse_number(const char *text, int64_t min, int64_t max, int64_t *ret);
+
+/* digits[.digits] at the start of text, times scale: exact, no floating point; -EINVAL or -ERANGE */
+int str_scaled(const char *text, const char **ret_end, int64_t scale, int64_t *ret);

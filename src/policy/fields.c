@@ -140,23 +140,13 @@ const char *policy_cores_text(int64_t thousandths, char space[POLICY_CORES_TEXT]
 
 int policy_cores_parse(const char *text, int64_t *ret)
 {
-	int64_t whole = 0, part = 0;
-	const char *p = text;
-	for (; *p >= '0' && *p <= '9'; p++)
-		if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *p - '0', &whole))
-			return -ERANGE;
-	if (p == text)
+	int64_t value;
+	const char *end, *dot = strchr(text, '.');
+	TRY(str_scaled(text, &end, 1000, &value));
+	if (*end || (dot && end - dot > 4)) /* thousandths are the least */
 		return -EINVAL;
-	if (*p == '.') {
-		const char *digits = ++p;
-		for (int64_t worth = 100; *p >= '0' && *p <= '9'; p++, worth /= 10)
-			part += (*p - '0') * worth;
-		if (p == digits || p - digits > 3)
-			return -EINVAL;
-	}
-	if (*p)
-		return -EINVAL;
-	return __builtin_mul_overflow(whole, 1000, &whole) || __builtin_add_overflow(whole, part, ret) ? -ERANGE : 0;
+	*ret = value;
+	return 0;
 }
 
 void policy_done(struct policy *p)

@@ -122,24 +122,25 @@ int set_path(struct args *a, const struct option_row *row, const char *value, st
 	return 0;
 }
 
-int set_cow(struct args *a, const struct option_row *row, const char *value, struct err *e)
+static int set_place(struct args *a, const struct option_row *row, const char *value,
+		     int (*set)(struct request *, const char *, struct err *), struct err *e)
 {
 	autoclean(free_done) char *path = NULL;
 	int result = resolve(a, value, &path, e);
 	if (result >= 0)
 		result = check_path(a, row, value, path, e);
 	TRY(result);
-	return request_set_cow(&a->request, path, e);
+	return set(&a->request, path, e);
+}
+
+int set_cow(struct args *a, const struct option_row *row, const char *value, struct err *e)
+{
+	return set_place(a, row, value, request_set_cow, e);
 }
 
 int set_rootfs(struct args *a, const struct option_row *row, const char *value, struct err *e)
 {
-	autoclean(free_done) char *path = NULL;
-	int result = resolve(a, value, &path, e);
-	if (result >= 0)
-		result = check_path(a, row, value, path, e);
-	TRY(result);
-	return request_set_rootfs(&a->request, path, e);
+	return set_place(a, row, value, request_set_rootfs, e);
 }
 
 /* ---- environment ---- */
