@@ -57,7 +57,8 @@ int fd_read_all(int fd, struct buf *b)
 	}
 }
 
-int fd_read_file(const char *path, struct buf *b)
+/* Its bytes, unless others than its owner and group may write it and that matters. */
+static int read_file(const char *path, mode_t refused, struct buf *b)
 {
 	/* O_NONBLOCK: opening a FIFO that someone put there must not hang us; it is refused below. */
 	autoclean(fd_done) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -68,7 +69,17 @@ int fd_read_file(const char *path, struct buf *b)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	return fd_read_all(fd, b);
+	return st.st_mode & refused ? -EPERM : fd_read_all(fd, b);
+}
+
+int fd_read_file(const char *path, struct buf *b)
+{
+	return read_file(path, 0, b);
+}
+
+int fd_read_own_file(const char *path, struct buf *b)
+{
+	return read_file(path, S_IWOTH, b);
 }
 
 int fd_write_all(int fd, const void *bytes, size_t count)

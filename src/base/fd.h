@@ -22,6 +22,7 @@ int fd_read_all(int fd, struct buf *b);
 
 /* Read a regular file of at most b->max bytes: -EFBIG when larger, -EISDIR or -EINVAL when it is no regular file. */
 int fd_read_file(const char *path, struct buf *b);
+int fd_read_own_file(const char *path, struct buf *b); /* -EPERM, too, where everybody may write it */
 
 /* Write all of it, through EINTR and short writes. */
 int fd_write_all(int fd, const void *bytes, size_t count);

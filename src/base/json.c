@@ -158,7 +158,11 @@ int json_parse(const char *text, size_t length, const char *name, struct json_do
 int json_parse_file(const char *path, struct json_doc **ret, struct err *e)
 {
 	autoclean(buf_done) struct buf text = BUF_MAX(JSON_MAX_BYTES);
-	int result = fd_read_file(path, &text);
+	int result = fd_read_own_file(path, &text);
+	if (result == -EPERM) {
+		err_set(e, ERR_REFUSED, 0, "json", "%s may be written by everybody", path);
+		return err_hint(e, result, "what it says decides about runs: chmod o-w %s", path);
+	}
 	if (result == -EINVAL) {
 		err_set(e, ERR_CONFIG, 0, "json", "cannot read %s: it is no regular file", path);
 		return err_hint(e, result, "name a file; pipes and devices are not read");

@@ -26,7 +26,7 @@ struct json_doc; /* a parsed text */
 
 /* `name` is what errors call it: a file name, "--json", "request". */
 int json_parse(const char *text, size_t length, const char *name, struct json_doc **ret, struct err *e);
-int json_parse_file(const char *path, struct json_doc **ret, struct err *e);
+int json_parse_file(const char *path, struct json_doc **ret, struct err *e); /* refused where everybody may write it */
 void json_doc_done(struct json_doc **doc);
 
 /* A place in a document. Made by the functions below; owns nothing. */

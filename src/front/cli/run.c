@@ -40,11 +40,21 @@ static int open_events(const char *path)
 	}
 }
 
+/* What looks like standard output would be a file of that name. */
+static int refuse_stdout(const char *option, const char *given, struct err *e)
+{
+	if (!str_equal(given, "-"))
+		return 0;
+	err_set(e, ERR_USAGE, 0, "options", "%s \"-\": standard output is the command's", option);
+	return err_hint(e, -EINVAL, "name a file; for a file of that name ./-");
+}
+
 /* *ret_opened is ours to close; a descriptor of the caller's is not. */
 static int set_events(struct args *a, int *ret_opened, struct err *e)
 {
 	if (!a->events)
 		return 0;
+	TRY(refuse_stdout("--events", a->events, e));
 	if (!str_starts(a->events, "fd:")) {
 		int fd = open_events(a->events);
 		if (fd < 0) {
@@ -195,8 +205,10 @@ static int watch(struct watcher *w, struct engine *engine, struct args *a, struc
 {
 	if (a->progress)
 		TRY(progress_open(&w->progress, &a->request, e));
-	if (a->stats)
+	if (a->stats) {
+		TRY(refuse_stdout("--stats", a->stats, e));
 		TRY(stats_open(&w->stats, a->stats, e));
+	}
 	if (a->stats && a->events && is_same_file(w->stats.fd, a->request.events_fd)) {
 		err_set(e, ERR_USAGE, 0, "options", "--stats \"%s\" is the file of --events, too", a->stats);
 		return err_hint(e, -EINVAL, "give each a file of its own");
