@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,14 +64,14 @@ static void stop_all(int proc, pid_t reaper, struct sweep *s, int64_t until_us)
 }
 
 /* Those whom the meter has just seen. */
-static void kill_seen(const struct run *run)
+static void signal_seen(const struct run *run, int signal)
 {
 	const struct tree *tree = &run->meter.tree;
 	if (clock_now_us() - run->meter.looked_us > FRESH_US)
 		return; /* a number could be somebody else's by now */
 	for (size_t i = 0; i < tree->count; i++)
 		if (tree->members[i].pid != tree->root)
-			kill(tree->members[i].pid, SIGKILL);
+			kill(tree->members[i].pid, signal);
 }
 
 /* One by one, since the reaper, whose end is theirs, may have to wait for its turn among them for 16 ms, in which one writes 60 MB.
@@ -81,7 +80,7 @@ void run_kill_each(struct run *run)
 {
 	int proc = keeper_proc(run->keeper);
 	struct sweep s = { .pids = calloc(PROC_TREE_MOST, sizeof *s.pids), .stopped = calloc(MOST_PIDS / 8, 1), .signal = SIGKILL };
-	kill_seen(run);
+	signal_seen(run, SIGKILL);
 	if (s.pids && s.stopped)
 		stop_all(proc, run->reaper, &s, clock_now_us() + REST_US);
 	free(s.pids);
@@ -92,15 +91,14 @@ void run_kill_tree(struct run *run)
 {
 	int proc = keeper_proc(run->keeper);
 	struct sweep s = { .pids = calloc(PROC_TREE_MOST, sizeof *s.pids), .stopped = calloc(MOST_PIDS / 8, 1), .signal = SIGSTOP };
-	int nice = getpriority(PRIO_PROCESS, 0);
-	setpriority(PRIO_PROCESS, 0, -20); /* if we may: among hundreds that run our turn comes late */
+	keeper_hurry(run->keeper, true); /* if we may: among hundreds that run our turn comes late */
+	signal_seen(run, SIGSTOP); /* at once: who stands still makes nobody, and does not keep us from our turn */
 	if (s.pids && s.stopped) {
 		stop_groups(proc, run->reaper, &s);
 		stop_all(proc, run->reaper, &s, clock_now_us() + PATIENCE_US);
 		for (size_t i = 0; i < s.count; i++)
 			kill(s.pids[i], SIGKILL);
 	}
-	setpriority(PRIO_PROCESS, 0, nice);
 	free(s.pids);
 	free(s.stopped);
 }

@@ -186,7 +186,8 @@ static void look_exactly(struct run *run, uint64_t sum, int proc, int64_t now_us
 }
 
 /* Pages that were shared can become a process's own without a change of the sum: while the sum is beyond the limit, every look
- * is an exact one, as far as there is time. */
+ * is an exact one, as far as there is time. But it waits for the lock of whoever forks, who waits for its turn: in a fork bomb for
+ * longer than the run may live. Among so many, what was shared before is all that is known. */
 static uint64_t without_sharing(struct run *run, const struct tree_usage *usage, int proc, int64_t now_us)
 {
 	struct meter *m = &run->meter;
@@ -197,7 +198,7 @@ static uint64_t without_sharing(struct run *run, const struct tree_usage *usage,
 	uint64_t peak = (uint64_t)run->usage.peak_memory_bytes;
 	bool new_peak = sum - sharing > peak + peak / 20 + EXACT_STEP;
 	bool time = now_us - m->shared_us >= m->shared_cost_us * (beyond ? EXACT_SHARE : EXACT_SHARE * 10);
-	if (usage->processes > 1 && (beyond || new_peak) && !usage->quiet && time) {
+	if (usage->processes > 1 && (beyond || new_peak) && !usage->quiet && time && !meter_is_crowd(INT64_MAX)) {
 		look_exactly(run, sum, proc, now_us);
 		sharing = m->sharing;
 	}

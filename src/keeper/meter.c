@@ -127,7 +127,7 @@ int meter_core_to_leave(struct keeper *keeper, const struct plan *plan)
 }
 
 /* Where we may not be the first, a flood can keep us from our turn until it is too late. So as long as there is one, or it would
- * be too late when there is one, its members leave us one processor. Who is born meanwhile of a member that was not reached yet
+ * be too late when there is one, or so many wait that it is late anyway, its members leave us one processor. Who is born meanwhile of a member that was not reached yet
  * is reached at the next look. */
 static void hold_flood(struct run *run, int proc, int64_t since_us)
 {
@@ -137,7 +137,7 @@ static void hold_flood(struct run *run, int proc, int64_t since_us)
 	m->disk_then = now;
 	bool flood = run->plan.limits.disk_bytes != PLAN_UNLIMITED && rise > since_us * FLOOD_BYTES_PER_US &&
 		     left < m->disk_per_us * METER_NEAR_US;
-	bool off = flood || is_near(&run->plan, now), is_off = m->kept_off >= 0;
+	bool off = flood || m->crowded || is_near(&run->plan, now), is_off = m->kept_off >= 0;
 	if (off == is_off && m->kept_looks >= KEPT_LOOKS)
 		return;
 	if (off && keeper_hurry(run->keeper, true))
@@ -320,8 +320,10 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	if (only_peek(run, now_us))
 		return KILL_NONE;
 	run->sample_at_us = next_tick(now_us);
+	meter_make_room(run, proc);
 	if (proc < 0 || tree_look(&run->meter.tree, proc, &tree) < 0)
 		return KILL_NONE; /* it has just ended */
+	run->meter.crowded = meter_is_crowd(tree.threads);
 	if (tree.busy > 0)
 		asleep_forget(keeper_counters(run->keeper), run);
 	int64_t memory = (int64_t)meter_memory(run, &tree, proc, now_us);

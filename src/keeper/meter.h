@@ -46,6 +46,7 @@ struct disk {
 
 struct meter {
 	struct tree tree;
+	bool crowded;         /* so many want to run that our turn comes late */
 	int kept_off;         /* the processor that its members are kept off; -1: they run where they want */
 	uint32_t kept_looks;  /* how often they have been, since then */
 	int64_t disk_then;    /* what it could have on disk at the last look, */
@@ -77,6 +78,10 @@ struct meter {
 	int64_t shared_us;       /* when that was, */
 	int64_t shared_cost_us;  /* and how long it took */
 };
+
+/* crowd.c: do more wait for a processor than are let in within some 50 ms, and has the run so many threads? */
+bool meter_is_crowd(int64_t threads);
+void meter_make_room(struct run *run, int proc); /* then we get our turn nevertheless */
 
 /* memory.c: what the tree holds, as well as is worth knowing at this look */
 void meter_memory_start(struct meter *m);

@@ -411,6 +411,7 @@ static void want_more(struct keeper *k, struct run *run, int64_t now)
 static void on_time(struct keeper *k)
 {
 	int64_t now = clock_now_us(), shortest = INT64_MAX;
+	bool crowded = false;
 	jails_on_time(&k->jails, now);
 	if (keeper_spare_due_us(&k->spare) <= now)
 		keeper_drop_spare(&k->spare);
@@ -433,9 +434,11 @@ static void on_time(struct keeper *k)
 			run_event(run, EV_TIMER, KILL_NONE);
 		if (k->runs[i] && is_metered(run) && run->meter.every_us < shortest && meter_patient_until_us(run) <= now)
 			shortest = run->meter.every_us;
+		if (k->runs[i])
+			crowded |= run->meter.crowded && run->state <= RUN_KILLED;
 	}
 	/* Many runs keep us busy without any of them being near a limit: then we go on as everybody does. */
-	keeper_hurry(k, shortest < (k->count <= FEW_RUNS ? FEW_NEAR_US : METER_NEAR_US));
+	keeper_hurry(k, crowded || shortest < (k->count <= FEW_RUNS ? FEW_NEAR_US : METER_NEAR_US));
 }
 
 static bool is_reaper(const struct keeper *k, pid_t pid)

@@ -21,20 +21,33 @@ int proc_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-int64_t proc_tasks(void)
+/* The fourth word of "0.20 0.18 0.12 1/80 11206": those that run or wait for their turn, and all. */
+static int64_t count_of_load(bool all)
 {
 	autoclean(buf_done) struct buf text = BUF_MAX(256);
-	int64_t tasks;
+	int64_t count;
 	autoclean(fd_done) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	TRY(fd_read_all(fd, &text));
-	const char *slash = strchr(buf_text(&text), '/'); /* "0.20 0.18 0.12 1/80 11206": those that run, and all */
+	const char *slash = strchr(buf_text(&text), '/'), *at = slash;
 	char number[24] = "";
+	while (at && !all && at > buf_text(&text) && at[-1] != ' ')
+		at--;
 	if (slash)
-		snprintf(number, sizeof number, "%.*s", (int)strcspn(slash + 1, " "), slash + 1);
-	int result = str_parse_number(number, 1, INT32_MAX, &tasks);
-	return result < 0 ? result : tasks;
+		snprintf(number, sizeof number, "%.*s", (int)strcspn(at + all, " /"), at + all);
+	int result = str_parse_number(number, all, INT32_MAX, &count);
+	return result < 0 ? result : count;
+}
+
+int64_t proc_tasks(void)
+{
+	return count_of_load(true);
+}
+
+int64_t proc_runnable(void)
+{
+	return count_of_load(false);
 }
 
 /* One read: the kernel makes these files whole. NUL-terminated; the length or -errno. */

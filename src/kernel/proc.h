@@ -12,6 +12,7 @@ int proc_open(void); /* a descriptor of /proc */
 
 /* Threads of all processes on this machine, in one read; -errno. */
 int64_t proc_tasks(void);
+int64_t proc_runnable(void); /* those of them that run, or wait for their turn */
 
 struct proc_stat {
 	char state; /* 'R', 'S', 'Z', … */
@@ -34,7 +35,8 @@ struct proc_memory {
 
 int proc_memory(int proc, pid_t pid, struct proc_memory *ret);
 
-/* The same, with each page divided by the number of those who map it. Dear: the kernel walks the page tables. */
+/* The same, with each page divided by the number of those who map it. Dear: the kernel walks the page tables. And it waits for a
+ * lock that the process itself may hold while it waits for its turn: among hundreds that run, for seconds. */
 int proc_memory_shared(int proc, pid_t pid, struct proc_memory *ret);
 
 /* Its own, and that of whom it has waited for. Needs the right to look into the process. */

@@ -110,6 +110,10 @@ void schedule_keep_off(int proc, pid_t pid, int core, bool off)
 	if (!sets_without(core, &all, &others))
 		return;
 	struct moved moved = { off ? &all : &others, off ? &others : &all };
+	if (proc < 0) {
+		move_thread(&moved, -1, pid);
+		return;
+	}
 	snprintf(path, sizeof path, "%d/task", pid);
 	proc_each_number(proc, path, move_thread, &moved);
 }

@@ -132,4 +132,38 @@ nested "'$CORDON' run --processes 50 --timeout 1s -- python3 bomb.py $mark stay;
 expect_out '^status (124|137)$'
 expect_not_in "$OUT" ALIVE
 gone
+
+# ---- where nothing ends a bomb at once: no pid namespace, no control group, and room for hundreds that all want to run ----
+# They must not keep the keeper from its turn, nor let it wait for a lock that one of them holds while it waits for its own.
+about 'a bomb among hundreds'
+cell=(prlimit --nproc=700)
+if is_root; then
+	cd "$GROUND/user" || exit 1
+	export T
+	cell+=(python3 "$TOP/tests/in_chroot.py")
+else
+	cell+=(python3 "$TOP/tests/without_namespaces.py" /usr/bin/env)
+fi
+bomb() { # MARK HOW: whoever there is forks on and on, and takes no hint
+	local how='use POSIX; $SIG{$_} = "IGNORE" for qw(TERM HUP INT CHLD); my ($mark, $own) = @ARGV; while (1) { fork; setsid() if $own }'
+	run timeout -s KILL 30 "${cell[@]}" "$CORDON" run --json --processes 3000 --memory unlimited --timeout 1s -- perl -e "$how" "$@"
+}
+# Time and a tenth, the grace, and 0.3 ms for each that is ended; the rest is for a machine that does other things.
+most=3000
+for own in '' own; do
+	[ -z "$own" ] || is_root || most=12000 # each in a session of its own has its own share of the processors, and so has the keeper
+	new_mark
+	start=${EPOCHREALTIME/./}
+	bomb "$mark" "$own"
+	took=$(((${EPOCHREALTIME/./} - start) / 1000))
+	expect_json killReason timeout
+	expect "${own:-one group}: ended after $took ms" test "$took" -le "$most"
+	gone
+	for _ in 1 2 3 4 5 6 7 8 9; do # what a broken keeper leaves
+		for pid in $(marked "$mark"); do kill -9 "$pid" 2>/dev/null; done
+	done
+done
+run "${cell[@]}" "$CORDON" run --json --processes 100 --timeout 20s -- perl -e 'for (1 .. 60) { fork or do { select undef, undef, undef, 0.5; exit } } 1 while wait > 0; print "fine"'
+expect_json stdout fine # the twin
+expect_json killReason null
 finish
