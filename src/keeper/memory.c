@@ -198,7 +198,7 @@ static uint64_t without_sharing(struct run *run, const struct tree_usage *usage,
 	uint64_t peak = (uint64_t)run->usage.peak_memory_bytes;
 	bool new_peak = sum - sharing > peak + peak / 20 + EXACT_STEP;
 	bool time = now_us - m->shared_us >= m->shared_cost_us * (beyond ? EXACT_SHARE : EXACT_SHARE * 10);
-	if (usage->processes > 1 && (beyond || new_peak) && !usage->quiet && time && !meter_is_crowd(INT64_MAX)) {
+	if (usage->processes > 1 && (beyond || new_peak) && !usage->quiet && time && !meter_is_crowd(usage->threads)) {
 		look_exactly(run, sum, proc, now_us);
 		sharing = m->sharing;
 	}

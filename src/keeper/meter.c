@@ -137,7 +137,7 @@ static void hold_flood(struct run *run, int proc, int64_t since_us)
 	m->disk_then = now;
 	bool flood = run->plan.limits.disk_bytes != PLAN_UNLIMITED && rise > since_us * FLOOD_BYTES_PER_US &&
 		     left < m->disk_per_us * METER_NEAR_US;
-	bool off = flood || m->crowded || is_near(&run->plan, now), is_off = m->kept_off >= 0;
+	bool off = flood || (m->crowded && !run->own_pids) || is_near(&run->plan, now), is_off = m->kept_off >= 0;
 	if (off == is_off && m->kept_looks >= KEPT_LOOKS)
 		return;
 	if (off && keeper_hurry(run->keeper, true))
@@ -320,7 +320,10 @@ enum kill_reason run_sample(struct run *run, int64_t now_us)
 	if (only_peek(run, now_us))
 		return KILL_NONE;
 	run->sample_at_us = next_tick(now_us);
-	meter_make_room(run, proc);
+	if (proc >= 0 && meter_make_room(run, proc)) {
+		meter_warn(run, KILL_PROCESSES, run->usage.processes, run->plan.limits.processes);
+		return KILL_PROCESSES;
+	}
 	if (proc < 0 || tree_look(&run->meter.tree, proc, &tree) < 0)
 		return KILL_NONE; /* it has just ended */
 	run->meter.crowded = meter_is_crowd(tree.threads);

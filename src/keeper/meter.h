@@ -79,9 +79,9 @@ struct meter {
 	int64_t shared_cost_us;  /* and how long it took */
 };
 
-/* crowd.c: do more wait for a processor than are let in within some 50 ms, and has the run so many threads? */
+/* crowd.c: do more wait for a processor than are let in within some 100 ms, and has the run so many threads? */
 bool meter_is_crowd(int64_t threads);
-void meter_make_room(struct run *run, int proc); /* then we get our turn nevertheless */
+bool meter_make_room(struct run *run, int proc); /* then we get our turn nevertheless; true: it has too many processes */
 
 /* memory.c: what the tree holds, as well as is worth knowing at this look */
 void meter_memory_start(struct meter *m);

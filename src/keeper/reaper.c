@@ -16,6 +16,7 @@
 
 #include "base/scope.h"
 #include "kernel/raw.h"
+#include "kernel/schedule.h"
 
 #define BACKSTOP_MS 1000
 
@@ -146,6 +147,11 @@ static void signal_all(const struct entry *entry, pid_t command, int signal)
 	}
 	if (signal != SIGKILL) {
 		RAW(kill, -command, signal); /* the command's group, it being a session of its own */
+		return;
+	}
+	if (ring_kill(entry)) {
+		while (RAW(wait4, -1, NULL, __WALL, NULL) > 0)
+			; /* as parents end their children become ours */
 		return;
 	}
 	for (;;) {
@@ -291,7 +297,7 @@ static int wait_for_command(struct entry *entry, pid_t command)
 		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(entry, &patience);
 		if (signal == SIGTERM)
 			signal_all(entry, command, SIGTERM);
-		else if (signal == REAPER_KILL_SIGNAL)
+		else if (signal == REAPER_KILL_SIGNAL && !ring_kill(entry))
 			RAW(kill, command, SIGKILL);
 	}
 	return status;
@@ -321,6 +327,7 @@ _Noreturn void reaper_main(struct entry *entry)
 		RAW(prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	pid_t command = -1;
 	if (enter_stage(entry, STAGE_REAPER) == 0) {
+		entry->ringed = !entry->own_pids && ring_enter(entry->plan);
 		entry->failed_op = -1;
 		/* What was ignored when we were cloned is still so in the keeper, or handled. */
 		reaper_reset_signals(entry->touched_known ? entry->touched : UINT64_MAX);
@@ -337,10 +344,12 @@ _Noreturn void reaper_main(struct entry *entry)
 		if (entry->stays)
 			let_go(entry, 0);
 		keep_ours(entry);
-		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
+		if (entry->ringed)
+			schedule_short_turns(); /* to end all, among all of them */
+		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf, .ringed = entry->ringed });
 		status = wait_for_command(entry, command);
 	} else {
-		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf });
+		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf, .ringed = entry->ringed });
 	}
 	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status, .alone = is_alone(entry) });
 	if (entry->parts)

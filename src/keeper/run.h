@@ -32,7 +32,8 @@ struct report {
 	int32_t op;     /* REPORT_FAILED: index of the op that failed */
 	int32_t errnum; /* REPORT_FAILED; REPORT_STARTED, REPORT_READY: why refusals are not heard of */
 	int32_t wait_status;
-	bool alone; /* REPORT_EXITED: nobody of the run is left but who says so, and goes */
+	bool alone;  /* REPORT_EXITED: nobody of the run is left but who says so, and goes */
+	bool ringed; /* REPORT_STARTED: it can end all of the run at once, without a pid namespace */
 	/* of jails */
 	bool stays;               /* it is as new: REPORT_EXITED means that nothing of the run is left */
 	struct rusage usage, own; /* of this run; of the jail itself, since it was made */
@@ -89,6 +90,7 @@ struct run {
 	bool wants_spare;        /* the next run like it gets no jail, either: a spare is made for it */
 	uint32_t kills;          /* how often it was tried */
 	bool own_pids;           /* a pid namespace ends with its reaper */
+	bool ringed;             /* or its reaper ends all at once */
 
 	int64_t started_us, ended_us;
 	int64_t deadline_us;  /* of this state; INT64_MAX: none */
@@ -179,6 +181,7 @@ struct entry {
 	_Atomic uint64_t touched;   /* signals that the keeper does not leave to the kernel, one bit each; */
 	_Atomic bool touched_known; /* it looks while we are at work */
 	bool own_pids;
+	bool ringed; /* all whom the reaper may signal are the run's: ring.c */
 	bool user_ns; /* the command is cloned into one of its own, with these ids */
 	uint64_t user_ns_uid, user_ns_gid;
 	bool user_ns_bare;              /* with an empty bounding set, too */
@@ -266,6 +269,10 @@ int64_t reaper_backstop_ms(const struct plan_limits *limits);
 _Noreturn void reaper_main(struct entry *entry);
 /* "End everything below you with SIGKILL", for reapers that are not pid 1. SIGTERM is handed on as it is. */
 #define REAPER_KILL_SIGNAL 10 /* SIGUSR1 */
+
+/* ring.c, raw: a domain around the run. ring_kill(): all in it at once, or false */
+bool ring_enter(const struct plan *plan);
+bool ring_kill(const struct entry *entry);
 
 /* children.c: our direct children, at most `room` of them; raw */
 size_t children_list(pid_t *ret, size_t room);

@@ -189,6 +189,7 @@ void keeper_hear(struct run *run)
 		if (report.kind == REPORT_STARTED) {
 			run->started = true; /* even if a limit was faster than this report */
 			run->ears.deaf = report.errnum;
+			run->ringed = report.ringed;
 			run_event(run, EV_STARTED, KILL_NONE);
 		} else if (report.kind == REPORT_FAILED) {
 			run_describe_failure(run, &report);

@@ -12,6 +12,7 @@
 /* How often a kill is repeated until the tree is gone, where there is no pid namespace to end it at once. */
 #define KILL_AGAIN_US 50000
 #define KILLS_BY_REAPER 5
+#define KILLS_BY_RING 40 /* of those that it ends nobody forks any more, and then nobody is left: it is worth waiting for */
 
 static void signal_reaper(const struct run *run, int signal)
 {
@@ -36,10 +37,10 @@ static void kill_now(struct run *run)
 {
 	run_close_network(run);
 	group_release(run);
-	if (!run->own_pids) {
+	if (!run->own_pids)
 		group_kill(run);
+	if (!run->own_pids && !run->ringed)
 		run_kill_tree(run);
-	}
 	run->kills++;
 	if (run->own_pids)
 		run_kill_each(run); /* first: to wake the reaper may cost us our turn */
@@ -72,7 +73,7 @@ static void end_timeout(struct run *run)
 /* The reaper did not do it: end the reaper itself; what it leaves becomes the keeper's children. */
 static void kill_harder(struct run *run)
 {
-	if (!run->own_pids && run->kills < KILLS_BY_REAPER) {
+	if (!run->own_pids && run->kills < (run->ringed ? KILLS_BY_RING : KILLS_BY_REAPER)) {
 		kill_now(run);
 		return;
 	}

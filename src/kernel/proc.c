@@ -113,6 +113,13 @@ int proc_cpu_us(pid_t pid, uint64_t *ret)
 	return 0;
 }
 
+bool proc_is_alive(int proc, pid_t pid)
+{
+	char path[32], target;
+	snprintf(path, sizeof path, "%d/exe", pid);
+	return readlinkat(proc, path, &target, sizeof target) >= 0 || errno != ENOENT;
+}
+
 /* "Key:   12 kB", at the start of a line; false when there is no such line. */
 static bool kilobytes(const char *text, const char *key, uint64_t *ret)
 {

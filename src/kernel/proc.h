@@ -2,6 +2,7 @@
  * then a read fails, and that is all. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,6 +28,9 @@ int proc_stat(int proc, pid_t pid, struct proc_stat *ret);
 
 /* Its own CPU time, to the microsecond, threads that have ended among it. No file is opened; a zombie has one, too. */
 int proc_cpu_us(pid_t pid, uint64_t *ret);
+
+/* Not a zombie, as far as one call tells: who has threads left though its first has ended is taken for one. */
+bool proc_is_alive(int proc, pid_t pid);
 
 struct proc_memory {
 	uint64_t anon, shared, swapped; /* bytes; files that are mapped do not count: the kernel can drop them */

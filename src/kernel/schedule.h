@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 /* Ask for short turns: whoever takes little at a time is let in at once when it wakes, also among many that do nothing but
- * compute (Linux 6.12; before that nothing changes). No privilege is needed. Children begin as if it had not been asked. */
+ * compute (Linux 6.12; before that nothing changes). No privilege is needed. Children begin as if it had not been asked. Raw. */
 void schedule_short_turns(void);
 
 /* Before everybody who has no real-time policy, or no more. -EPERM: an ordinary user may not. Children begin without it. */

@@ -153,11 +153,15 @@ most=3000
 for own in '' own; do
 	[ -z "$own" ] || is_root || most=12000 # each in a session of its own has its own share of the processors, and so has the keeper
 	new_mark
+	sleep 60 & # the same user's, or anybody's on root's machine
+	outsider=$!
 	start=${EPOCHREALTIME/./}
 	bomb "$mark" "$own"
 	took=$(((${EPOCHREALTIME/./} - start) / 1000))
 	expect_json killReason timeout
 	expect "${own:-one group}: ended after $took ms" test "$took" -le "$most"
+	expect "${own:-one group}: nobody outside was" kill -0 $outsider
+	kill $outsider
 	gone
 	for _ in 1 2 3 4 5 6 7 8 9; do # what a broken keeper leaves
 		for pid in $(marked "$mark"); do kill -9 "$pid" 2>/dev/null; done
