@@ -44,6 +44,7 @@ static bool leave_us_core(struct run *run, int proc)
 		return false;
 	*w = (struct walked){ .proc = proc, .core = keeper_own_core(run->keeper), .most = (size_t)run->plan.limits.processes };
 	run->meter.kept_off = w->core;
+	run->meter.crowded = true;
 	run->meter.kept_looks = 0;
 	proc_children(proc, run->reaper, 1, keep_off, w);
 	for (size_t i = 0; i < w->count && w->living <= w->most; i++)

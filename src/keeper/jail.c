@@ -222,6 +222,7 @@ static int wait_for(pid_t command, int64_t backstop_ms, struct report *report)
 	int left = 0;
 	do {
 		int64_t left_ms = backstop_ms == INT64_MAX ? INT32_MAX : backstop_ms - reaper_now_ms();
+		report->late |= left_ms <= 0;
 		int signal = left_ms <= 0 ? REAPER_KILL_SIGNAL : next_signal(left_ms);
 		jail.told |= signal == SIGTERM || signal == REAPER_KILL_SIGNAL;
 		if (signal == SIGTERM)

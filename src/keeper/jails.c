@@ -513,6 +513,7 @@ static void on_exited(struct jails *jails, struct jail *jail, const struct repor
 	struct run *run = jail->run;
 	run->started = run->have_status = true;
 	run->wait_status = report->wait_status;
+	run_note_late(run, report);
 	if (report->stays)
 		keeper_say_ending(run);
 	run_event(run, EV_EXITED, KILL_NONE);

@@ -81,7 +81,7 @@ void run_kill_each(struct run *run)
 	int proc = keeper_proc(run->keeper);
 	struct sweep s = { .pids = calloc(PROC_TREE_MOST, sizeof *s.pids), .stopped = calloc(MOST_PIDS / 8, 1), .signal = SIGKILL };
 	signal_seen(run, SIGKILL);
-	if (s.pids && s.stopped)
+	if (s.pids && s.stopped && !run->meter.crowded) /* a walk among so many would take turns that we do not get */
 		stop_all(proc, run->reaper, &s, clock_now_us() + REST_US);
 	free(s.pids);
 	free(s.stopped);
@@ -92,7 +92,7 @@ void run_kill_tree(struct run *run)
 	int proc = keeper_proc(run->keeper);
 	struct sweep s = { .pids = calloc(PROC_TREE_MOST, sizeof *s.pids), .stopped = calloc(MOST_PIDS / 8, 1), .signal = SIGSTOP };
 	keeper_hurry(run->keeper, true); /* if we may: among hundreds that run our turn comes late */
-	signal_seen(run, SIGSTOP); /* at once: who stands still makes nobody, and does not keep us from our turn */
+	signal_seen(run, SIGSTOP);       /* at once: who stands still makes nobody, and does not keep us from our turn */
 	if (s.pids && s.stopped) {
 		stop_groups(proc, run->reaper, &s);
 		stop_all(proc, run->reaper, &s, clock_now_us() + PATIENCE_US);

@@ -127,8 +127,8 @@ int meter_core_to_leave(struct keeper *keeper, const struct plan *plan)
 }
 
 /* Where we may not be the first, a flood can keep us from our turn until it is too late. So as long as there is one, or it would
- * be too late when there is one, or so many wait that it is late anyway, its members leave us one processor. Who is born meanwhile of a member that was not reached yet
- * is reached at the next look. */
+ * be too late when there is one, or so many wait that it is late anyway, its members leave us one processor. Who is born meanwhile
+ * of a member that was not reached yet is reached at the next look. */
 static void hold_flood(struct run *run, int proc, int64_t since_us)
 {
 	struct meter *m = &run->meter;

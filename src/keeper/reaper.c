@@ -294,6 +294,7 @@ static int wait_for_command(struct entry *entry, pid_t command)
 	while (!reap(command, &status)) {
 		int64_t left = backstop == INT64_MAX ? INT32_MAX : backstop - reaper_now_ms();
 		struct timespec patience = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+		entry->late |= left <= 0;
 		int signal = left <= 0 ? REAPER_KILL_SIGNAL : next_signal(entry, &patience);
 		if (signal == SIGTERM)
 			signal_all(entry, command, SIGTERM);
@@ -327,6 +328,7 @@ _Noreturn void reaper_main(struct entry *entry)
 		RAW(prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	pid_t command = -1;
 	if (enter_stage(entry, STAGE_REAPER) == 0) {
+		entry->late = false;
 		entry->ringed = !entry->own_pids && ring_enter(entry->plan);
 		entry->failed_op = -1;
 		/* What was ignored when we were cloned is still so in the keeper, or handled. */
@@ -351,7 +353,7 @@ _Noreturn void reaper_main(struct entry *entry)
 	} else {
 		say(entry, (struct report){ .kind = REPORT_STARTED, .errnum = entry->deaf, .ringed = entry->ringed });
 	}
-	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status, .alone = is_alone(entry) });
+	say(entry, (struct report){ .kind = REPORT_EXITED, .wait_status = status, .alone = is_alone(entry), .late = entry->late });
 	if (entry->parts)
 		RAW(close_range, STDOUT_FILENO, STDERR_FILENO, 0);
 	if (!entry->own_pids)

@@ -33,6 +33,7 @@ struct report {
 	int32_t errnum; /* REPORT_FAILED; REPORT_STARTED, REPORT_READY: why refusals are not heard of */
 	int32_t wait_status;
 	bool alone;  /* REPORT_EXITED: nobody of the run is left but who says so, and goes */
+	bool late;   /* REPORT_EXITED: its time was over for long, and the keeper had not ended it */
 	bool ringed; /* REPORT_STARTED: it can end all of the run at once, without a pid namespace */
 	/* of jails */
 	bool stays;               /* it is as new: REPORT_EXITED means that nothing of the run is left */
@@ -181,7 +182,8 @@ struct entry {
 	_Atomic uint64_t touched;   /* signals that the keeper does not leave to the kernel, one bit each; */
 	_Atomic bool touched_known; /* it looks while we are at work */
 	bool own_pids;
-	bool ringed; /* all whom the reaper may signal are the run's: ring.c */
+	bool late;    /* the keeper did not end it in time */
+	bool ringed;  /* all whom the reaper may signal are the run's: ring.c */
 	bool user_ns; /* the command is cloned into one of its own, with these ids */
 	uint64_t user_ns_uid, user_ns_gid;
 	bool user_ns_bare;              /* with an empty bounding set, too */
@@ -335,6 +337,7 @@ void run_kill_each(struct run *run);         /* one by one, until nobody is new 
 /* watch.c: state × event */
 enum run_event { EV_STARTED, EV_FAILED, EV_EXITED, EV_GONE, EV_SILENT, EV_TIMER, EV_LIMIT, EV_CANCEL, EV_COUNT };
 void run_event(struct run *run, enum run_event event, enum kill_reason reason);
+void run_note_late(struct run *run, const struct report *report);
 
 /* say.c */
 void keeper_say_started(struct run *run);

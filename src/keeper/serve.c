@@ -198,6 +198,7 @@ void keeper_hear(struct run *run)
 			run->have_status = true;
 			run->wait_status = report.wait_status;
 			run->alone = report.alone;
+			run_note_late(run, &report);
 			group_release(run);
 			run_event(run, EV_EXITED, KILL_NONE);
 		}
@@ -435,8 +436,7 @@ static void on_time(struct keeper *k)
 			run_event(run, EV_TIMER, KILL_NONE);
 		if (k->runs[i] && is_metered(run) && run->meter.every_us < shortest && meter_patient_until_us(run) <= now)
 			shortest = run->meter.every_us;
-		if (k->runs[i])
-			crowded |= run->meter.crowded && run->state <= RUN_KILLED;
+		crowded |= k->runs[i] && run->meter.crowded && run->state <= RUN_KILLED;
 	}
 	/* Many runs keep us busy without any of them being near a limit: then we go on as everybody does. */
 	keeper_hurry(k, crowded || shortest < (k->count <= FEW_RUNS ? FEW_NEAR_US : METER_NEAR_US));

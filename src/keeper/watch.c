@@ -42,7 +42,7 @@ static void kill_now(struct run *run)
 	if (!run->own_pids && !run->ringed)
 		run_kill_tree(run);
 	run->kills++;
-	if (run->own_pids)
+	if (run->own_pids || run->ringed)
 		run_kill_each(run); /* first: to wake the reaper may cost us our turn */
 	signal_reaper(run, run->own_pids ? SIGKILL : REAPER_KILL_SIGNAL);
 	enter_state(run, RUN_KILLED, KILL_AGAIN_US);
@@ -133,6 +133,13 @@ static const action matrix[RUN_STATES][EV_COUNT] = {
 	[RUN_KILLED] = { [EV_GONE] = drain, [EV_TIMER] = kill_harder },
 	[RUN_DRAINING] = { [EV_SILENT] = finish, [EV_TIMER] = hang_up, [EV_CANCEL] = finish },
 };
+
+/* Ended by its reaper, which holds the time as well, since we did not get our turn. */
+void run_note_late(struct run *run, const struct report *report)
+{
+	if (report->late && run->reason == KILL_NONE)
+		run->reason = KILL_TIMEOUT;
+}
 
 void run_event(struct run *run, enum run_event event, enum kill_reason reason)
 {

@@ -32,6 +32,20 @@ about 'timeout, SIGTERM heard'
 in_time 500 850 --timeout 500ms -- sh -c 'trap "echo bye; exit 3" TERM; sleep 30 & wait'
 expect_json stdout bye
 expect_json exitCode 3
+about 'timeout, while the keeper itself stands still'
+suspended() { # SECONDS OPTIONS...: whoever holds the limits is stopped for so long
+	"$CORDON" run --json "${@:2}" >"$OUT" 2>"$ERR" </dev/null &
+	local tool=$!
+	sleep 0.2 && kill -STOP $tool && sleep "$1" && kill -CONT $tool
+	wait $tool
+	STATUS=$?
+}
+suspended 2.5 --timeout 500ms -- sleep 30
+expect_equal 'exit status' 124 "$STATUS"
+expect_json killReason timeout
+suspended 0.5 --timeout 5s -- sh -c 'sleep 0.4; kill -9 $$'
+expect_equal 'twin: exit status' 137 "$STATUS"
+expect_json killReason null
 
 # ---- memory ----
 about 'memory of one process'
