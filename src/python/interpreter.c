@@ -4,8 +4,11 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <linux/userfaultfd.h>
 #include <malloc.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -120,6 +123,12 @@ static int freeze(void)
 	return done ? 0 : -1;
 }
 
+#define WP_ASYNC (1 << 15) /* UFFD_FEATURE_WP_ASYNC, newer than the headers of many hosts */
+
+struct exactly {
+	int memory, faults; /* /proc/self/mem, and a userfaultfd or -1 */
+};
+
 /* The pages of a library's text are mapped again in every child, sixteen at a time and each time by a fault, unless the mapping has
  * a page of its own: then a fork copies the whole table. So one byte of each is written over itself. What is in the table then is
  * dropped: the start needed most of it, children need what is used from here on. Where that is not allowed, children are a little
@@ -128,24 +137,38 @@ static int own_a_page(struct dl_phdr_info *info, size_t size, void *data)
 {
 	enum { WORTH_IT = 256 << 10 };
 	(void)size;
+	const struct exactly *exactly = data;
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		uintptr_t at = info->dlpi_addr + part->p_vaddr, from = at & ~(page - 1);
-		if (part->p_type == PT_LOAD && !(part->p_flags & PF_W) && part->p_memsz >= WORTH_IT &&
-		    pwrite(*(const int *)data, (const void *)at, 1, (off_t)at) == 1)
-			madvise((void *)from, at + part->p_memsz - from, MADV_DONTNEED);
+		uintptr_t at = info->dlpi_addr + part->p_vaddr, from = at & ~(page - 1),
+			  to = (at + part->p_memsz + page - 1) & ~(page - 1);
+		if (part->p_type != PT_LOAD || (part->p_flags & PF_W) || part->p_memsz < WORTH_IT ||
+		    pwrite(exactly->memory, (const void *)at, 1, (off_t)at) != 1)
+			continue;
+		madvise((void *)from, to - from, MADV_DONTNEED);
+		struct uffdio_register one_by_one = { .range = { from, to - from }, .mode = UFFDIO_REGISTER_MODE_WP };
+		ioctl(exactly->faults, UFFDIO_REGISTER, &one_by_one);
 	}
 	return 0;
 }
 
+/* A descriptor with which the kernel maps, of what is registered there, the page that is asked for and none around it; -1: it has
+ * none like that (before Linux 6.7). Nobody is told of a fault, and nobody waits for one. */
+static int open_faults(void)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = WP_ASYNC };
+	autoclean(fd_done) int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	return fd >= 0 && ioctl(fd, UFFDIO_API, &api) == 0 ? TAKE_FD(fd) : -1;
+}
+
 /* What every child would do by itself, done once: tables of text, caches of names, what the compiler makes when it is first used.
- */
+ * Of the libraries' text just the pages that this needs come into the table that each fork copies. */
 static int prepare_forks(void)
 {
-	autoclean(fd_done) int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	autoclean(fd_done) int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC), faults = open_faults();
 	if (memory >= 0)
-		dl_iterate_phdr(own_a_page, &memory);
+		dl_iterate_phdr(own_a_page, &(struct exactly){ memory, faults });
 	program_warm_up();
 	int result = freeze();
 	malloc_trim(0); /* or every child puts together what is free, all over the heap, for its first large piece */

@@ -262,7 +262,10 @@ void program_warm_up(void)
 	static const char text[] = "def f(x):\n    return [str(y) for y in x]\nprint(f([1, 2.5]), {'a': 1})\n";
 	struct python_result unused = python_result_empty();
 	PyObject *kept = PyDict_Copy(inside.globals);
-	program_run(&(struct python_program){ .name = "<warm>", .code = { text, sizeof text - 1 } }, &unused);
+	program_run(
+		&(struct python_program){
+			.name = "<warm>", .code = { text, sizeof text - 1 }, .function = "f", .args = "[[1, \"a\"]]" },
+		&unused);
 	if (kept) {
 		PyDict_Clear(inside.globals);
 		PyDict_Update(inside.globals, kept);
