@@ -142,7 +142,24 @@ void attend_end(struct attend *a, enum python_end end)
 	answer(a, cpu);
 }
 
-/* Its answer is there. What it says of itself is taken as its word; what it printed last came with it. */
+/* How one ends that has said nothing, or what is not believed. */
+static enum python_end without_a_word(const struct attend *a)
+{
+	return a->asked_us ? PYTHON_TIMEOUT : PYTHON_CRASH;
+}
+
+/* Only what a child can know of itself: the rest is for those who watch it. */
+static bool may_say(const struct attend *a, enum python_end end)
+{
+	static const bool always[PYTHON_END_COUNT] = {
+		[PYTHON_DONE] = true, [PYTHON_RAISED] = true, [PYTHON_BLOCKED] = true, [PYTHON_MEMORY] = true
+	};
+	bool late = a->asked_us && end == PYTHON_TIMEOUT,               /* it was asked where it is */
+		failed = a->waits && !a->started && end == PYTHON_LOST; /* its start; a zygote tells that by itself */
+	return always[end] || late || failed;
+}
+
+/* Its answer is there. What it says of itself is taken as its word, and what it printed last came with it; or nothing is taken. */
 static void take_answer(struct attend *a, struct wire_reader *frame)
 {
 	int64_t cpu = cpu_us(a);
@@ -150,26 +167,22 @@ static void take_answer(struct attend *a, struct wire_reader *frame)
 		send_signal(a, SIGKILL);
 	autoclean(python_result_done) struct python_result said = python_result_empty();
 	said.output.max = PYTHON_TAIL_MAX;
-	int result = python_get_result(frame, &said);
+	bool taken = python_get_result(frame, &said) == 0 && may_say(a, said.end);
 	read_output(a);
+	if (!taken) {
+		python_result_done(&said);
+		said = python_result_empty();
+		said.end = without_a_word(a);
+	}
 	struct buf tail = said.output;
 	said.output = a->result.output;
 	said.truncated = a->result.truncated;
+	said.signal = 0;
 	a->result.output = (struct buf){ 0 };
 	python_result_done(&a->result);
 	a->result = said;
 	said = python_result_empty();
-	/* Only what a child can know of itself: the rest is for those who watch it. */
-	static const bool may_say[PYTHON_END_COUNT] = {
-		[PYTHON_DONE] = true, [PYTHON_RAISED] = true, [PYTHON_BLOCKED] = true, [PYTHON_MEMORY] = true
-	};
-	a->result.signal = 0;
-	bool late = a->asked_us && a->result.end == PYTHON_TIMEOUT,               /* it was asked where it is */
-		failed = a->waits && !a->started && a->result.end == PYTHON_LOST; /* its start; a zygote tells that by itself */
-	if (result < 0 || !(may_say[a->result.end] || late || failed))
-		a->result.end = PYTHON_CRASH;
-	else
-		keep_output(a, buf_text(&tail), tail.size);
+	keep_output(a, buf_text(&tail), tail.size);
 	buf_done(&tail);
 	if (a->result.peak_bytes > a->limits.memory_bytes)
 		a->result.peak_bytes = a->limits.memory_bytes;
@@ -196,7 +209,7 @@ static void read_answer(struct attend *a)
 	if (got == -EAGAIN)
 		return;
 	if (got < 0)
-		attend_end(a, PYTHON_CRASH);
+		attend_end(a, without_a_word(a));
 	fd_done(&a->socket);
 }
 
@@ -213,7 +226,7 @@ static void reap(struct attend *a)
 	struct python_result *r = &a->result;
 	if (!a->answered) {
 		int signal = got > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-		r->end = a->asked_us ? PYTHON_TIMEOUT : signal == SIGXCPU ? PYTHON_CPU : PYTHON_CRASH;
+		r->end = signal == SIGXCPU && !a->asked_us ? PYTHON_CPU : without_a_word(a);
 		r->signal = (uint32_t)signal;
 		read_output(a);
 		answer(a, 0);

@@ -29,32 +29,32 @@ if [ $count -ge 90 ]; then ok "$count deeds were tried"; else not_ok "all deeds 
 # ---- who owns descriptor 3 can write what it likes there: nothing but its own word is taken, and the zygote lives on ----
 /usr/bin/python3 "$TOP/tests/escape/python-naked/forge.py" >forge.jsonl
 CORDON_PYTHON=$NAKED run "$CORDON" python --batch forge.jsonl
-while IFS='|' read -r id result; do
-	case $id-$result in
-	alive-'True None 42' | two-'True None ') ok "$id" ;;
-	alive-* | two-*) not_ok "$id" "$result" ;;
-	*'-False crash ') ok "forged: $id: a crash" ;;
-	*) not_ok "forged: $id: a crash" "$result" ;;
+while IFS= read -r line; do
+	case $line in
+	'not ok - '*) not_ok "${line#not ok - }" ;;
+	'ok - '*) ok "${line#ok - }" ;;
+	*) not_ok 'a line for each forgery' "$line" ;;
 	esac
-done < <(/usr/bin/python3 -c '
-import json, sys
-for line in open(sys.argv[1]):
-    r = json.loads(line)
-    print(r["id"], "|", r["success"], " ", r.get("errorType"), " ", r["output"].strip(), sep="")' "$OUT")
-expect_equal 'all of them answered, and nothing of cordon failed' '24 1' "$(wc -l <"$OUT") $STATUS"
+done < <(/usr/bin/python3 "$TOP/tests/escape/python-naked/forge.py" check "$OUT" 2>&1)
+expect_equal 'nothing of cordon failed' 1 $STATUS
 
 # The same in an interpreter for one program, which may say that its start has failed, but not when it has not.
-while read -r code; do
+while read -r expected code; do
 	code=$(/usr/bin/python3 -c 'import json, sys; print(json.loads(sys.argv[1]))' "$code")
-	CORDON_PYTHON=$NAKED run "$CORDON" python --json --timeout 2s -c "$code"
-	expect_equal 'forged: a start that failed: a crash' crash "$(json "$OUT" errorType)"
-	expect_not_in "$ERR" ESCAPED
+	CORDON_PYTHON=$NAKED run "$CORDON" python --json --timeout 1s -c "$code"
+	expect_equal "forged, for itself: $expected" "$expected" "$(json "$OUT" errorType)"
+	expect_not_in "$OUT" FORGED
+	expect_not_in "$ERR" FORGED
 done < <(/usr/bin/python3 -c '
 import json, sys
 for line in open(sys.argv[1]):
     r = json.loads(line)
-    if r["id"] == "an interpreter that was lost":
-        print(json.dumps(r["code"]), json.dumps(r["code"].replace("os.write(3, ", "os.write(3, bytes(4) + ")), sep="\n")' forge.jsonl)
+    end, name = r["id"]
+    if name == "an interpreter that was lost":
+        print(end, json.dumps(r["code"]), sep="\t")
+        print(end, json.dumps(r["code"].replace("os.write(3, ", "os.write(3, bytes(4) + ")), sep="\t")
+    if name == "half a frame, and then nothing" or name == "a type that is none":
+        print(end, json.dumps(r["code"]), sep="\t")' forge.jsonl)
 CORDON_PYTHON=$NAKED run "$CORDON" python --json -c 'print(6 * 7)'
 expect_equal 'the twin' '42' "$(json "$OUT" output)"
 
