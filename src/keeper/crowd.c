@@ -13,6 +13,8 @@
 
 bool meter_is_crowd(int64_t threads)
 {
+	if (threads <= MANY_WAITING)
+		return false;
 	int64_t many = (int64_t)MANY_WAITING * schedule_cores();
 	return threads > many && proc_runnable() > many;
 }
