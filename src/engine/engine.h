@@ -183,7 +183,6 @@ int outcome_exit_status(const struct outcome *o);
 /* "" for a normal end, else one line: what ended it, by which limit, after how long; or that memory may have been refused to a
  * command that failed. */
 void outcome_sentence(const struct run *run, char *out, size_t size);
-bool outcome_memory_hint(const struct run *run, char *out, size_t size); /* that alone; false: there is nothing to tell */
 /* What it was refused, one line each, in the order in which it happened first; false past the end. */
 struct denial_line {
 	char text[2048]; /* holds what the run chose: to be made printable */

@@ -62,7 +62,7 @@ const char *engine_limit_name(enum kill_reason reason)
 
 /* Nobody ends a process that reaches RLIMIT_DATA: it is refused more, and fails in its own way or goes on. Seen is only how much it
  * had, so this is told of those that failed, from where the warning comes. */
-bool outcome_memory_hint(const struct run *run, char *out, size_t size)
+static bool was_refused_memory(const struct run *run, char *out, size_t size)
 {
 	const struct outcome *o = run_outcome(run);
 	int64_t most = run->decision.policy.limits[LIMIT_MEMORY_MB];
@@ -70,9 +70,33 @@ bool outcome_memory_hint(const struct run *run, char *out, size_t size)
 	int64_t peak = o ? o->usage.peak_memory_bytes : 0;
 	if (!failed || most == POLICY_UNLIMITED || peak < (most << 20) - (most << 20) / 5)
 		return false;
-	snprintf(out, size, "it had %lld of %lld MiB: more memory may have been refused to it; raise the limit with --%s",
-		 (long long)(peak >> 20), (long long)most, policy_limit_rows[LIMIT_MEMORY_MB].flag);
+	snprintf(out, size, "it had %lld of %lld MiB: more memory may have been refused to it", (long long)(peak >> 20),
+		 (long long)most);
 	return true;
+}
+
+/* The kernel's own refusal, as data like all others. By whom it was asked for is not known, nor for how much: so twice as much is
+ * what is worth trying. */
+static void put_refused_memory(struct json_writer *w, const struct run *run)
+{
+	char reason[256], fix[64];
+	if (!was_refused_memory(run, reason, sizeof reason))
+		return;
+	int64_t most = run->decision.policy.limits[LIMIT_MEMORY_MB], twice = policy_limit_rows[LIMIT_MEMORY_MB].most;
+	twice = most < twice / 2 ? most * 2 : twice;
+	snprintf(fix, sizeof fix, "--%s %lldM", policy_limit_rows[LIMIT_MEMORY_MB].flag, (long long)twice);
+	json_open(w, NULL, '{');
+	json_put_string(w, "kind", "memory");
+	json_put_null(w, "syscall");
+	json_put_string(w, "meaning", "have more memory");
+	json_put_string(w, "error", "ENOMEM");
+	json_put_null(w, "path");
+	json_put_null(w, "pid");
+	json_put_null(w, "program");
+	json_put_string(w, "reason", reason);
+	json_put_string(w, "fix", fix);
+	json_put_int(w, "count", 1);
+	json_close(w, '}');
 }
 
 void outcome_sentence(const struct run *run, char *out, size_t size)
@@ -86,9 +110,10 @@ void outcome_sentence(const struct run *run, char *out, size_t size)
 		snprintf(out, size, "killed by %s after %.2f s", name, seconds);
 	}
 	char hint[256];
-	if (outcome_memory_hint(run, hint, sizeof hint)) {
+	if (was_refused_memory(run, hint, sizeof hint)) {
 		size_t used = strlen(out);
-		snprintf(out + used, size - used, "%s%s", used ? "; " : "", hint);
+		snprintf(out + used, size - used, "%s%s; raise the limit with --%s", used ? "; " : "", hint,
+			 policy_limit_rows[LIMIT_MEMORY_MB].flag);
 	}
 	if (!o || o->kind != OUTCOME_KILLED)
 		return;
@@ -186,13 +211,13 @@ static void put_result(struct json_writer *w, const char *id, const struct outco
 	json_put_fixed(w, "durationMs", o->duration_us);
 	json_put_bool(w, "killed", killed);
 	json_put_string(w, "killReason", killed ? kill_reason_row(o->reason)->json : NULL);
-	char hint[256];
-	json_put_string(w, "hint", run && outcome_memory_hint(run, hint, sizeof hint) ? hint : NULL);
 	json_put_bool(w, "truncated", o->cut[0] || o->cut[1]);
 	put_usage(w, &o->usage);
 	json_open(w, "denials", '[');
 	for (size_t i = 0; d && i < denials->n; i++)
 		denial_put(w, NULL, &d->policy, &denials->v[i]);
+	if (run)
+		put_refused_memory(w, run);
 	json_close(w, ']');
 	if (d) {
 		put_claims(w, &d->plan);

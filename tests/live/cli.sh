@@ -61,7 +61,7 @@ done <"$here/bad-requests.txt"
 expect "at least 60 bad requests ($rows)" [ "$rows" -ge 60 ]
 cat >"$T/objects.py" <<'PY'
 import json, sys
-keys = """sandboxId exitCode signal stdout stderr stdoutEncoding stderrEncoding durationMs killed killReason hint truncated resourceUsage
+keys = """sandboxId exitCode signal stdout stderr stdoutEncoding stderrEncoding durationMs killed killReason truncated resourceUsage
 denials enforcement isolationLevel backend error""".split()
 answers = open(sys.argv[1], encoding="utf-8").read().split("\f")[:-1]
 assert len(answers) > 50, len(answers)

@@ -9,7 +9,7 @@ import base64, json, sys
 number, text, null = (int, float), str, type(None)
 shape = {
     "sandboxId": (text, null), "exitCode": (int, null), "signal": (text, null), "stdout": text, "stderr": text, "stdoutEncoding": text,
-    "stderrEncoding": text, "durationMs": number, "killed": bool, "killReason": (text, null), "hint": (text, null), "truncated": bool, "resourceUsage": dict,
+    "stderrEncoding": text, "durationMs": number, "killed": bool, "killReason": (text, null), "truncated": bool, "resourceUsage": dict,
     "denials": list, "enforcement": list, "isolationLevel": (text, null), "backend": (text, null), "error": (dict, null),
 }
 usage = {key: number for key in ("cpuTimeMs", "peakMemoryMB", "processes", "diskReadBytes", "diskWriteBytes", "outputBytes", "networkInBytes", "networkOutBytes")}

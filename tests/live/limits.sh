@@ -61,13 +61,16 @@ expect "fails by itself ($STATUS)" test "$STATUS" -ne 0 -a "$STATUS" -ne 137
 expect_err 'more memory may have been refused to it; raise the limit with --memory'
 run "$CORDON" run --json --events ev --memory 64M -- perl -e "$refused"
 expect_json killReason null
-expect 'the hint in JSON' grep -q 'of 64 MiB: more memory may have been refused' <(json "$OUT" hint)
+told() { echo "$(json "$OUT" denials.0.kind) $(json "$OUT" denials.0.error) $(json "$OUT" denials.0.fix)"; }
+expect_equal 'the denial' 'memory ENOMEM --memory 128M' "$(told)"
+expect 'its reason' grep -q 'of 64 MiB: more memory may have been refused' <(json "$OUT" denials.0.reason)
+expect_json hint missing # the object has the fields that it has always had
 expect_in ev '"type": *"limit.warning".*"limitType": *"maxMemoryMB"'
 run "$CORDON" run --json --events ev2 --memory 64M -- sh -c 'exit 3' # the twins
-expect_equal 'fails of something else: no hint' '3 null' "$STATUS $(json "$OUT" hint)"
+expect_equal 'fails of something else: no denial' '3 []' "$STATUS $(json "$OUT" denials)"
 expect_not_in ev2 limit.warning
 run "$CORDON" run --json --read "$PROBE_DIR" --memory 64M -- "$deeds" alloc 54
-expect_equal 'near the limit, but well: no hint' '0 null' "$STATUS $(json "$OUT" hint)"
+expect_equal 'near the limit, but well: no denial' '0 []' "$STATUS $(json "$OUT" denials)"
 about 'memory of a tree'
 hog='$x = "x" x (40 << 20); sleep 20'
 ended 137 memory_limit --memory 100M -- sh -c "for i in 1 2 3 4; do perl -e '$hog' & done; wait"

@@ -60,9 +60,10 @@ static void every_end_has_its_status(void **state)
 
 /* ---- the JSON object ---- */
 
-static const char *const fields[] = { "sandboxId",      "exitCode",   "signal",      "stdout",         "stderr",  "stdoutEncoding",
-				      "stderrEncoding", "durationMs", "killed",      "killReason",     "hint",    "truncated",
-				      "resourceUsage",  "denials",    "enforcement", "isolationLevel", "backend", "error" };
+static const char *const fields[] = { "sandboxId",      "exitCode",       "signal",     "stdout",      "stderr",
+				      "stdoutEncoding", "stderrEncoding", "durationMs", "killed",      "killReason",
+				      "truncated",      "resourceUsage",  "denials",    "enforcement", "isolationLevel",
+				      "backend",        "error" };
 static const char *const usage_fields[] = { "cpuTimeMs",      "peakMemoryMB", "processes",      "diskReadBytes",
 					    "diskWriteBytes", "outputBytes",  "networkInBytes", "networkOutBytes" };
 static const char *const error_fields[] = { "code", "message", "hint" };
