@@ -40,7 +40,7 @@ static void push_away(pid_t pid, const struct ground *ground)
 /* Only with a pid namespace: when such a reaper is gone nobody is left who could still use the memory that we gave it. */
 static pid_t clone_spare(struct keeper_spare *spare, const struct plan_spare *kind, bool keep, int socket, int keeper)
 {
-	struct ground *ground = kind->namespaces & CLONE_NEWPID ? malloc(sizeof *ground) : NULL;
+	struct ground *ground = kind->namespaces & CLONE_NEWPID ? aligned_alloc(GROUND_ALIGNED, sizeof *ground) : NULL;
 	if (!ground)
 		return -ENOMEM;
 	ground->kind = *kind;

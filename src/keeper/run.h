@@ -155,7 +155,11 @@ void run_abort(struct run *run, int errnum); /* end it at once: it cannot be wat
 
 /* enter.c: the child's side; raw system calls only */
 #define REAPER_STACK (32 * 1024)
+#define GROUND_ALIGNED 4096
 struct entry {
+	char before[2048]; /* so that the command's stack and what follows it begin in one page, if we do */
+	char helper_stack[REAPER_STACK / 2] __attribute__((aligned(16)));
+	char stack[REAPER_STACK] __attribute__((aligned(16))); /* the command's, until it is executed */
 	const struct plan *plan;
 	int status;                        /* our end of the status pipe */
 	int keeper;                        /* the keeper's pidfd, or -1 */
@@ -197,8 +201,6 @@ struct entry {
 	/* where it failed */
 	int failed_op;
 	int failed_errnum;
-	char stack[REAPER_STACK] __attribute__((aligned(16))); /* the command's, until it is executed */
-	char helper_stack[REAPER_STACK / 2] __attribute__((aligned(16)));
 };
 
 int enter_stage(struct entry *entry, enum op_stage stage);
@@ -245,6 +247,7 @@ void run_close_network(struct run *run); /* every connection at once */
 /* spare.c: a reaper that shares the keeper's memory, made before there is a plan. It reads what it stands on once it has got its
  * descriptors, and everything there stays as it is until it is gone. */
 struct ground {
+	struct entry entry;
 	struct plan_spare kind;
 	int socket, keeper; /* the numbers of its end, and of the keeper's pidfd, when it is cloned */
 	cpu_set_t anywhere; /* where it may run; none: not known */
@@ -253,8 +256,7 @@ struct ground {
 	bool kept;          /* the plan is not to be expected at once */
 	_Atomic uint32_t
 		in_use; /* 0: the reaper has left our memory, for good; the kernel writes it when it takes the memory away */
-	struct entry entry;
-	char stack[REAPER_STACK] __attribute__((aligned(16)));
+	char stack[REAPER_STACK] __attribute__((aligned(GROUND_ALIGNED))); /* begins at the end of a page: it needs no second one */
 };
 int spare_main(void *argument); /* a ground */
 

@@ -32,7 +32,7 @@ int start_read(struct wire_frame *frame, struct start *ret, struct err *e)
 
 void start_entry(const struct start *start, const struct plan *plan, int status, const int *fds, struct entry *ret)
 {
-	memset(ret, 0, offsetof(struct entry, stack));
+	memset(&ret->plan, 0, sizeof *ret - offsetof(struct entry, plan));
 	ret->plan = plan;
 	ret->status = status;
 	ret->notify = ret->listener = ret->keeper = ret->ruleset = ret->id_map = ret->scratch = ret->proxy = ret->failed_op = -1;
