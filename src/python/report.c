@@ -89,6 +89,19 @@ void python_report_json(const struct python_result *r, const char *id, struct bu
 	json_close(&w, '}');
 }
 
+void python_report_missing(const struct python_result *r, struct buf *out)
+{
+	const char *before = "cordon: note: this host gives a program no ";
+	for (unsigned i = 0; r->walls != 0 && i < PYTHON_WALL_COUNT; i++) {
+		if (r->walls >> i & 1)
+			continue;
+		buf_add_format(out, "%s%s", before, python_wall_name((enum python_wall)i));
+		before = ", ";
+	}
+	if (before[0] == ',')
+		buf_add_text(out, "; it ran without\n");
+}
+
 void python_report_text(const struct python_result *r, struct buf *out)
 {
 	if (r->end == PYTHON_DONE)

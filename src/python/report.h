@@ -10,3 +10,6 @@ void python_report_json(const struct python_result *result, const char *id, stru
 
 /* What a person reads on standard error: traceback, error and hint. Nothing for a run that went well. */
 void python_report_text(const struct python_result *result, struct buf *out);
+
+/* One line, if something of what stands around a program is not to be had here ("unenforced" in JSON). */
+void python_report_missing(const struct python_result *result, struct buf *out);

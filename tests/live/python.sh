@@ -221,6 +221,13 @@ for form in "--json -c 1" "--batch $PWD/walls.jsonl"; do
 	host_without 'pid mnt user' $form
 	expect_in "$OUT" '"unenforced":\["emptyRoot","userNamespace","pidNamespace","mountNamespace"'
 done
+# On text, too: one line, and none where nothing is missing.
+host_without 'net ipc uts' -c 'print(1)'
+expect_equal 'text: what it ran without' '1 cordon: note: this host gives a program no networkNamespace, ipcNamespace, utsNamespace; it ran without' "$(cat "$OUT" "$ERR" | tr '\n' ' ' | sed 's/ $//')"
+host_without 'net' -c '1/0'
+expect_in "$ERR" 'ZeroDivisionError'; expect_equal 'text: after an error, too' 1 "$(grep -c '^cordon: note: this host gives a program no networkNamespace' "$ERR")"
+run "$CORDON" python -c 'print(1)'
+expect_equal 'text: nothing is missing' '1 0' "$(cat "$OUT") $(wc -c <"$ERR")"
 rm -r walls.jsonl hosts
 
 # ---- without libpython ----

@@ -133,6 +133,7 @@ static int report(const struct args *a, const struct python_result *r, struct er
 		buf_add(&out, r->output.data, r->output.size);
 		python_report_text(r, &said);
 		print_add_safe_lines(&text, buf_text(&said), said.size);
+		python_report_missing(r, &text);
 		if (r->truncated)
 			buf_add_text(&text, "cordon: note: the output is longer than --output allows, and was cut\n");
 	}
