@@ -144,7 +144,7 @@ import json
 for i in range(8):
     print(json.dumps({"id": i, "code": "import time\nbegan = time.monotonic()\ntime.sleep(0.15)\n[began, time.monotonic()]"}))' >turns.jsonl
 turns() { # WORD...: how many ran at once, at most; and the order of the results
-	"$@" "$CORDON" python --imports data --batch turns.jsonl >"$OUT" 2>"$ERR"
+	"$@" "$CORDON" python --imports data --batch - <turns.jsonl >"$OUT" 2>"$ERR"
 	/usr/bin/python3 -c '
 import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
@@ -156,6 +156,55 @@ processors=$(nproc)
 got=$(turns)
 if [ "${got%% *}" -le "$processors" ] && [ "${got#* }" = '0 1 2 3 4 5 6 7 True' ] && { [ "$processors" -lt 2 ] || [ "${got%% *}" -ge 2 ]; }; then ok "$processors processors: as many at a time, in order"
 else not_ok "$processors processors: as many at a time, in order" "$got" "$(head -c 300 "$ERR")"; fi
+
+# A quota of the control group, as a container sees it: at the root of its hierarchy. For real, in a group of our own.
+quota_group() { # prints the folder of a new group, and the version
+	local place
+	for place in /sys/fs/cgroup/cpu:1 /sys/fs/cgroup:2; do
+		[ -e "${place%:*}/cgroup.procs" ] && mkdir "${place%:*}/quota-test-$$" 2>/dev/null || continue
+		if [ -e "${place%:*}/quota-test-$$/cpu.cfs_quota_us" ] || [ -e "${place%:*}/quota-test-$$/cpu.max" ]; then
+			echo "${place%:*}/quota-test-$$ ${place#*:}"
+			return
+		fi
+		rmdir "${place%:*}/quota-test-$$"
+	done
+}
+set_quota() { # MICROSECONDS-OF-100000
+	if [ "$version" = 1 ]; then echo "$1" >"$group/cpu.cfs_quota_us"; else echo "${1/-1/max} 100000" >"$group/cpu.max"; fi
+}
+inside_group() { # WORD...: in the group, which is the root of what can be seen of groups
+	# shellcheck disable=SC2016
+	sh -c 'echo $$ >"$1/cgroup.procs" && version=$2 && shift 2 && exec unshare --cgroup --mount sh -c '\''
+		mount --make-rprivate /
+		if [ "$0" = 1 ]; then umount -l /sys/fs/cgroup/cpu && mount -t cgroup -o cpu cgroup /sys/fs/cgroup/cpu
+		else umount -l /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup; fi || exit
+		exec "$@"'\'' "$version" "$@"' sh "$group" "$version" "$@"
+}
+read -r group version < <(quota_group)
+if [ -z "$group" ]; then
+	skip 'a quota of the control group' 'no control group with a quota of processors can be made here'
+elif ! inside_group true 2>"$ERR"; then
+	rmdir "$group"
+	skip 'a quota of the control group' "a group's own view of its hierarchy cannot be had here: $(head -n 1 "$ERR")"
+else
+	somebody="env -C / HOME=/nonexistent XDG_CONFIG_HOME= setpriv --reuid=${CORDON_TEST_UID:-1000} --regid=${CORDON_TEST_UID:-1000} --clear-groups --"
+	for who in '' "$somebody"; do
+		name=${who:+, an ordinary user}
+		set_quota 100000
+		# shellcheck disable=SC2086
+		expect_equal "a quota of one processor$name: one at a time, in order" '1 0 1 2 3 4 5 6 7 True' "$(turns inside_group $who)"
+		set_quota 150000
+		# shellcheck disable=SC2086
+		got=$(turns inside_group $who)
+		if [ "${got%% *}" -le 2 ] && { [ "$processors" -lt 2 ] || [ "${got%% *}" -eq 2 ]; }; then ok "one and a half$name: two"; else not_ok "one and a half$name: two" "$got"; fi
+		set_quota -1
+		# shellcheck disable=SC2086
+		got=$(turns inside_group $who)
+		if [ "${got%% *}" -le "$processors" ] && { [ "$processors" -lt 2 ] || [ "${got%% *}" -ge 2 ]; }; then ok "the twin, no quota$name"; else not_ok "the twin, no quota$name" "$got"; fi
+	done
+	for _ in 1 2 3 4 5; do rmdir "$group" 2>/dev/null && break; sleep 0.1; done
+	expect 'the group is gone' test ! -e "$group"
+fi
 
 # ---- killed: its CPU time is known all the same ----
 "$CORDON" python --json -c 'while True: pass' >"$OUT" 2>"$ERR" &
