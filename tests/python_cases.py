@@ -69,6 +69,27 @@ def batch(lines, options, stage):
     return results
 
 
+# What there is at least: how many programs, and of the attacks one of each class.
+LEAST = {"escape": 120, "honest": 60}
+CLASSES = {
+    "import tricks": "imports/*", "builtins recovery": "builtins/*", "attribute chains": "attributes/*", "frame walking": "frames/*",
+    "format strings": "formats/*", "metaclasses": "metaclasses/*", "descriptors": "descriptors/*", "generators": "generators/*",
+    "decorators without parentheses": "decorators/*", "unicode look-alikes": "builtins/unicode*", "encoding cookies": "parser/cookie*",
+    "codecs": "gadgets/codecs*", "pickle-like gadgets": "gadgets/*reduce*", "typing.get_type_hints": "gadgets/type_hints*",
+    "string.Formatter": "formats/formatter*", "operator.attrgetter": "gadgets/operator_attrgetter*",
+    "functools.singledispatch": "gadgets/singledispatch*", "ctypes": "blocked/ctypes*", "crafted code objects": "code_objects/*",
+    "fd games": "descriptors_of_files/*", "frame forging": "output/forged*", "memory": "memory/*", "CPU": "cpu/*", "output": "output/*",
+    "parser bombs": "parser/*", "error-formatting time attacks": "errors/*loop*", "threads": "threads/*",
+}
+
+
+def missing(kind, folder):
+    """What a folder of programs lacks, in words."""
+    lacks = [name for name, pattern in CLASSES.items() if kind == "escape" and not any(folder.glob(pattern))]
+    count = sum(1 for _ in folder.rglob("*.py"))
+    return lacks + [f"{LEAST[kind] - count} more programs"] * (count < LEAST[kind])
+
+
 LIMITS = ("ok", "timeout", "memory_limit", "output_limit", "crash")
 
 
@@ -126,7 +147,9 @@ def main():
                 failed = True
                 print(f"# {wrong}\n# {json.dumps(result)[:600]}")
     stage.unlink(missing_ok=True)
-    sys.exit(failed)
+    lacks = missing(kind, folder)
+    print(f"{'not ok' if lacks else 'ok'} - at least {LEAST[kind]} programs, of every class" + (f"\n# it lacks {', '.join(lacks)}" if lacks else ""))
+    sys.exit(failed or bool(lacks))
 
 
 main()

@@ -1,0 +1,4 @@
+# expect: blocked | Blocked import detected: marshal
+import marshal
+exec(marshal.loads(b"c"))
+print("ESCAPED")

@@ -1,0 +1,5 @@
+# expect: blocked | Blocked: __import__ not allowed
+@__import__
+@lambda _: "os"
+class X: pass
+print("ESCAPED", X)

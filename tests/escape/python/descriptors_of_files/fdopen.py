@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: os
+from os import fdopen
+fdopen(3, "wb").write(b"ESCAPED")

@@ -1,0 +1,3 @@
+# expect: blocked | Blocked: input not allowed, programs have no terminal
+# There is no standard input to read from.
+print(input())

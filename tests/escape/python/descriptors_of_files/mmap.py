@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: mmap
+import mmap
+print("ESCAPED", mmap.mmap(3, 0))

@@ -1,0 +1,2 @@
+# expect: ValueError | ValueError: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+raise ValueError("x" * 10000000)

@@ -1,0 +1,3 @@
+# expect: blocked | Import not whitelisted: concurrent
+from concurrent.futures import ThreadPoolExecutor
+ThreadPoolExecutor().submit(print, "ESCAPED")

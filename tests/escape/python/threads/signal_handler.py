@@ -1,0 +1,3 @@
+# expect: blocked | Blocked import detected: signal
+import signal
+signal.signal(signal.SIGTERM, lambda *_: print("ESCAPED"))

@@ -1,0 +1,3 @@
+# expect: blocked | Import not whitelisted: threading
+import threading
+threading.Thread(target=print, args=("ESCAPED",)).start()
