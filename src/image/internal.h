@@ -35,5 +35,6 @@ int image_find_layers(int fd, uint64_t size, struct layers *ret, struct err *e);
 struct unpacking {
 	int root;
 	uint64_t bytes, members;
+	uint64_t told, met; /* the same, as the first pass over each layer has them */
 };
 int layer_unpack(struct unpacking *u, int fd, const struct layer *layer, struct err *e);

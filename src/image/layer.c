@@ -23,6 +23,10 @@
 
 static int failed(struct err *e, int result, const struct tar_member *m)
 {
+	if (result == -E2BIG)
+		return err_set(e, ERR_CONFIG, E2BIG, "image", "the archive has more than %d members", IMAGE_MAX_MEMBERS);
+	if (result == -EFBIG)
+		return err_set(e, ERR_CONFIG, EFBIG, "image", "the archive unpacks to more than %lld GiB", IMAGE_MAX_BYTES >> 30);
 	err_set(e, result == -ENOTDIR || result == -EINVAL ? ERR_CONFIG : ERR_IO, -result, "image", "cannot unpack %s", m->path);
 	if (result == -ENOTDIR)
 		err_hint(e, 0, "the archive leads through a link or a file; it is refused");
@@ -141,8 +145,11 @@ static int each(struct unpacking *u, struct tar *t, bool away, struct err *e)
 {
 	const struct tar_member *m = &t->member;
 	bool takes = str_starts(path_base(m->path), WHITEOUT);
-	if (!away && ++u->members > IMAGE_MAX_MEMBERS)
+	/* Both passes: the first one reads as much as the second, and what is too much is refused before anything is written. */
+	if (++*(away ? &u->met : &u->members) > IMAGE_MAX_MEMBERS)
 		return -E2BIG;
+	if (away && (t->left > IMAGE_MAX_BYTES || (u->told += t->left) > IMAGE_MAX_BYTES))
+		return -EFBIG;
 	if (takes != away || m->type == TAR_SKIPPED)
 		return 0;
 	return takes ? take_away(u->root, m) : put(u, t, e);

@@ -140,4 +140,32 @@ cow -- sh -c 'truncate -s 500G giant; echo x >twin2'
 run "$CORDON" apply last
 expect_equal 'takes no room' yes "$([ "$(du -sm . | cut -f1)" -lt 20 ] && echo yes)"
 rm -f giant
+about 'endless empty files'
+# They take inodes and no bytes. What holds the changes while the run lives is its own, and has an end; the host has none of them until
+# they are kept, which is bounded by the same number.
+mkdir "$T/work/inodes" && cd "$T/work/inodes" || exit 1
+! is_root || chown "$TEST_UID:$TEST_UID" .
+on_host() { find "$XDG_STATE_HOME" "$T/work/inodes" "$HOME/.local/state/cordon" 2>/dev/null | wc -l; }
+before=$(on_host)
+printf '%s\n' 'import sys, time' 'n = 0' 'try:' '    while n < int(sys.argv[1]): open("f%d" % n, "x").close(); n += 1' 'except OSError as e: print(e.errno)' 'print(n, flush=True)' 'time.sleep(1)' >"$T/work/many.py"
+chmod a+r "$T/work/many.py"
+"$CORDON" run --read "$T/work" --cow . --disk 100M --timeout 20s -- python3 "$T/work/many.py" 1000000 >"$OUT" 2>"$ERR" </dev/null &
+tool=$!
+for _ in $(seq 150); do
+	[ ! -s "$OUT" ] && sleep 0.1 || break
+done
+meanwhile=$(on_host)
+wait $tool
+expect_equal 'ends by itself, with what it was told' 0 $?
+expect_equal 'no space left' 28 "$(sed -n 1p "$OUT")"
+made=$(sed -n 2p "$OUT")
+expect "after $made files" test "$made" -gt 1000 -a "$made" -le 65536
+expect "the host has none of them meanwhile ($before, $meanwhile)" test "$meanwhile" -le $((before + 100))
+kept=$(on_host)
+expect "kept are no more than that ($kept)" test "$kept" -le $((before + 65536 + 100))
+run "$CORDON" discard last
+expect "and discarded they are gone ($(on_host))" test "$(on_host)" -le $((before + 20))
+cow --read "$T/work" -- python3 "$T/work/many.py" 20000 # the twin
+expect_equal 'twin: twenty thousand are fine' 20000 "$(cat "$OUT")"
+run "$CORDON" discard last
 finish

@@ -81,6 +81,39 @@ for kind in size.tar.gz short.tar; do
 done
 expect_equal 'nothing of them stays' 0 "$(find "$XDG_STATE_HOME" -name zeroes -o -name short | wc -l)"
 
+# So many members that the time, or the inodes of the host, would be gone: each takes three bytes of the compressed archive. Refused
+# while they are counted, before anything is written. Those that take away count, too.
+python3 - "$T" "$busybox" <<'PY'
+import io, sys, tarfile, zlib
+t, busybox = sys.argv[1:]
+def member(name, type=tarfile.REGTYPE, size=0):
+    m = tarfile.TarInfo(name)
+    m.type, m.size, m.mode = type, size, 0o755
+    return m.tobuf(tarfile.GNU_FORMAT)
+program = open(busybox, "rb").read()
+first = member("bin/busybox", size=len(program)) + program + b"\0" * (-len(program) % 512)
+def archive(name, blocks):
+    pack = zlib.compressobj(1, zlib.DEFLATED, 31)
+    with open(t + "/" + name, "wb") as f:
+        f.write(pack.compress(first))
+        for block in blocks:
+            f.write(pack.compress(block))
+        f.write(pack.compress(b"\0" * 1024) + pack.flush())
+archive("members.tar.gz", [member("filler", tarfile.DIRTYPE) * 1000] * 1001)
+archive("whiteouts.tar.gz", [member(".wh.x") * 1000] * 1001)
+archive("told.tar.gz", [member("zeroes", size=9 << 30)] + [b"\0" * (1 << 20)] * 2000)
+archive("many.tar.gz", [member("f%d" % i) for i in range(20000)])
+PY
+for row in 'members has more than 1000000 members' 'whiteouts has more than 1000000 members' 'told unpacks to more than 8 GiB'; do
+	start=$EPOCHSECONDS
+	expect_status 125 "$CORDON" run --rootfs "$T/${row%% *}.tar.gz" -- /bin/busybox true
+	expect_err "the archive ${row#* }"
+	expect "${row%% *}: in $((EPOCHSECONDS - start)) s" test $((EPOCHSECONDS - start)) -le 20
+	expect_equal "${row%% *}: nothing stays" 0 "$(find "$XDG_STATE_HOME" -name zeroes -o -name filler | wc -l)"
+done
+inside "$T/many.tar.gz" '/bin/busybox ls / | /bin/busybox grep -c ^f' # the twin
+expect_equal 'twenty thousand are fine' 20000 "$(cat "$OUT")"
+
 about 'a directory whose places lead elsewhere'
 for place in proc dev tmp etc home dev/shm etc/passwd etc/hosts etc/machine-id home/sandbox; do
 	tree=$T/tree
