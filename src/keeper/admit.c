@@ -66,6 +66,7 @@ void keeper_on_start(struct keeper *k, struct wire_frame *frame)
 	run->tell_start = start.tell_start;
 	run->want_samples = start.want_samples;
 	run->only_status = start.only_status;
+	run->host_core = start.host_core;
 	run->plan = start.plan;
 	if (result < 0 || run_spawn(run, &k->spare, &k->jails, &start, frame->fds, &run->err) < 0) {
 		stillborn(run);

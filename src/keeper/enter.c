@@ -339,19 +339,23 @@ STEP(LANDLOCK_ENFORCE)
 	return 0;
 }
 
-/* Only ever lowered: raising may fail even for root, and is not ours to do. */
+/* Only ever lowered: raising may fail even for root, and is not ours to do. Mostly it is lower, which one call does: it fails where
+ * it would raise, or tells what it has raised. */
 STEP(RLIMIT)
 {
 	(void)in;
 	struct {
 		uint64_t soft, hard;
-	} now, both;
-	TRY(RAW(prlimit64, 0, op->u.RLIMIT.resource, NULL, &now));
-	uint64_t value = op->u.RLIMIT.value;
-	if (now.hard != UINT64_MAX && value > now.hard)
-		value = now.hard;
+	} before, both;
+	uint64_t resource = op->u.RLIMIT.resource, value = op->u.RLIMIT.value;
 	both.soft = both.hard = value;
-	return RAW(prlimit64, 0, op->u.RLIMIT.resource, &both, NULL);
+	int result = RAW(prlimit64, 0, resource, &both, &before);
+	if (result == 0 && value <= before.hard)
+		return 0;
+	if (result < 0)
+		TRY(RAW(prlimit64, 0, resource, NULL, &before));
+	both.soft = both.hard = value < before.hard ? value : before.hard;
+	return RAW(prlimit64, 0, resource, &both, NULL);
 }
 
 /* What is refused is told to the keeper, where a listener can be had; else it is only refused. Between the two filters there is no

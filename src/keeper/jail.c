@@ -121,6 +121,7 @@ static bool read_order(struct jail_order *ret)
 	struct op *last = &jail.plan.ops[jail.plan.op_count - 1];
 	struct entry *entry = jail.entry;
 	*ret = (struct jail_order){ .tell_start = wire_get_u32(&r) };
+	ret->early = wire_get_u32(&r);
 	last->u.EXEC.program = wire_get_text(&r);
 	bool read = read_words(&r, jail.argv) && read_words(&r, jail.env);
 	entry->fd_count = jail.fd_count;
@@ -279,7 +280,8 @@ static void close_all(void)
 	jail.fd_count = 0;
 }
 
-/* Copies of the output pipes stay until we have told the end: who reads them need not be woken by their end, too. */
+/* Copies of the output pipes stay until we have told the end: who reads them need not be woken by their end, too, unless it wants
+ * to be. */
 static void close_all_but_output(void)
 {
 	for (size_t i = 0; i < jail.fd_count; i++)
@@ -289,6 +291,13 @@ static void close_all_but_output(void)
 		}
 }
 
+static void tell_core(void)
+{
+	uint32_t core = 0;
+	RAW(getcpu, &core, NULL, NULL);
+	jail.board->core = core;
+}
+
 static void run_one(void)
 {
 	struct jail_order order;
@@ -296,7 +305,11 @@ static void run_one(void)
 		raw_exit(1);
 	forget_signals();
 	pid_t command = start_command(order.tell_start);
-	close_all_but_output();
+	if (order.early)
+		close_all();
+	else
+		close_all_but_output();
+	tell_core();
 	if (order.tell_start)
 		say(&(struct report){ .kind = REPORT_STARTED }, NULL, 0);
 	struct report report = { .kind = REPORT_STARTED };
@@ -321,6 +334,7 @@ static int take_order(void)
 	int got = parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, true);
 	if (got != JAIL_ROUSED)
 		return got;
+	tell_core();
 	for (int i = 0; i < AWAKE_TRIES; i++) {
 		got = parcel_take(SOCKET, jail.order, sizeof jail.order, jail.fds, &jail.fd_count, false);
 		if (got != -EAGAIN)

@@ -38,6 +38,7 @@ struct report;
 struct board {
 	_Atomic uint32_t waits;  /* the command is not executed yet: the kernel clears it, or who ends before */
 	_Atomic uint32_t failed; /* a step before that */
+	_Atomic uint32_t core;   /* where the jail was when it woke for an order, or began to wait for the command */
 };
 
 static inline bool board_tells_start(const struct board *board)
@@ -64,6 +65,7 @@ struct jail {
 	int64_t idle_us;  /* since when */
 	struct home home; /* the group that it is in */
 	bool home_wanted, home_tried;
+	bool early;                /* the end of its run's output is awaited */
 	uint32_t runs;             /* since it was made */
 	struct rusage before, own; /* what the runs before have used, and it itself until then */
 };
@@ -77,8 +79,9 @@ struct jails {
 	struct jail *v[JAILS_MOST];
 	size_t top, idle;
 	struct keeper *keeper;
-	int mounts;  /* tells when the host's mounts have changed; -1: not opened yet */
-	bool missed; /* the last run's jail was not the one that was used last */
+	int mounts;                        /* tells when the host's mounts have changed; -1: not opened yet */
+	bool missed;                       /* the last run's jail was not the one that was used last */
+	uint32_t no_early, least_no_early; /* so many runs are not awaited early, since it did not help; and if it does not again */
 	uint64_t seen[JAILS_SEEN];
 	size_t next_seen;
 };
@@ -97,7 +100,8 @@ bool jails_start(struct jails *jails, struct run *run, const struct start *start
 void jails_abandon(struct jails *jails, struct run *run);
 /* A private directory of this name is about to be made: who has it and is idle goes. */
 void jails_leave_place(struct jails *jails, const char *path);
-void jails_hear(struct jails *jails, struct jail *jail); /* its socket */
+void jails_hear(struct jails *jails, struct jail *jail);  /* its socket */
+void jails_await(struct jails *jails, struct jail *jail); /* its run's output has ended: its report mostly follows */
 void jails_on_gone(struct jails *jails, struct jail *jail);
 void jails_on_time(struct jails *jails, int64_t now_us);
 int64_t jails_next_us(const struct jails *jails);
@@ -114,6 +118,7 @@ void jails_on_warm(struct jails *jails); /* who is idle and has no group moves i
 /* The start of what a jail is sent; then the program, its arguments, its environment, and the numbers of its descriptors. */
 struct jail_order {
 	uint32_t tell_start;
+	uint32_t early; /* who reads the output is to be woken when it ends, before we have looked whether we are as new */
 };
 
 /* ---- spawn.c: pipes for the output of its next run, made while it is idle ---- */

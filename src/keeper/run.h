@@ -104,10 +104,11 @@ struct run {
 	bool owes_start;   /* it is told with what comes next */
 	bool want_samples; /* and what the meter sees */
 	bool only_status;  /* how it ended is all that it asks */
-	bool started;      /* the command was executed */
-	bool have_status;  /* the command has ended */
-	bool all_gone;     /* and nobody is left who could write */
-	uint64_t missed;   /* what the host was too slow to be told */
+	uint32_t host_core;
+	bool started;     /* the command was executed */
+	bool have_status; /* the command has ended */
+	bool all_gone;    /* and nobody is left who could write */
+	uint64_t missed;  /* what the host was too slow to be told */
 	int32_t wait_status;
 	enum kill_reason reason;
 	struct wire_usage usage;
@@ -126,6 +127,7 @@ struct start {
 	bool fresh;      /* in a jail that nobody had before, and nobody gets */
 	bool keep_spare; /* the next one like it may find a spare */
 	bool only_status;
+	uint32_t host_core; /* where the host was when it sent this, and 1; 0: not known */
 	size_t named;
 	int targets[KEEPER_MAX_NAMED]; /* the numbers that the named descriptors get */
 	struct plan plan;

@@ -1,4 +1,6 @@
 /* What the host is told about a run that goes on. */
+#include <sched.h>
+
 #include "keeper/run.h"
 
 static void say(struct run *run, enum wire_type type, struct wire_writer *w)
@@ -32,12 +34,14 @@ void keeper_say_owed(struct run *run)
 	say_number(run, WIRE_STARTED, 0);
 }
 
-/* Where nobody else is under way, so that the host probably sleeps on an idle processor: to wake that takes as long as what is
- * still to be done. Not from a keeper that goes first: the kernel would put the host on the other processor, and it stays there. */
+/* Where nobody else is under way and the host sleeps on another, idle processor: to wake that takes as long as what is still to be
+ * done. On our own processor it would only interrupt us; so it is told where we are, too, in case the kernel brings it here. Not
+ * from a keeper that goes first: the kernel would put the host on the other processor, and it stays there. */
 void keeper_say_ending(struct run *run)
 {
-	if (keeper_has_one_run(run->keeper) && !keeper_is_first(run->keeper))
-		say_number(run, WIRE_ENDING, 0);
+	uint32_t here = (uint32_t)(sched_getcpu() + 1);
+	if (keeper_has_one_run(run->keeper) && !keeper_is_first(run->keeper) && run->host_core != here)
+		say_number(run, WIRE_ENDING, here);
 }
 
 void keeper_say_killing(struct run *run)

@@ -293,7 +293,9 @@ static void on_output(struct run *run, int which)
 {
 	pump(run, which);
 	keeper_watch_stream(run, which);
-	if (ends_now(run))
+	if (run->jail && run_is_silent(run))
+		jails_await(&run->keeper->jails, run->jail); /* with the end told there is no run any more */
+	else if (ends_now(run))
 		on_gone(run);
 	else if (run_is_silent(run))
 		run_event(run, EV_SILENT, KILL_NONE);

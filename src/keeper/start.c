@@ -1,4 +1,5 @@
-/* The START message: run number, what the host wants to be told, count of named descriptors, their numbers, the plan. */
+/* The START message: run number, what the host wants to be told, its processor, count of named descriptors, their numbers, the
+ * plan. */
 #include "keeper/run.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ int start_read(struct wire_frame *frame, struct start *ret, struct err *e)
 	ret->fresh = wishes & WIRE_WANT_FRESH;
 	ret->keep_spare = wishes & WIRE_KEEP_SPARE;
 	ret->only_status = wishes & WIRE_ONLY_STATUS;
+	ret->host_core = wire_get_u32(&r);
 	ret->named = wire_get_count(&r, 4);
 	if (ret->named > KEEPER_MAX_NAMED || frame->fd_count != 3 + ret->named)
 		return err_set(e, ERR_PROTOCOL, EPROTO, "start", "descriptors do not fit the plan");

@@ -190,6 +190,7 @@ static int send_start(struct launcher *l, const struct launch *run, const struct
 	wire_put_u64(&w, run->number);
 	/* A keeper inside of a tool ends with its run: there is nobody to keep a jail for, or to look for one. */
 	wire_put_u32(&w, fds->wishes | (l->inside ? (uint32_t)WIRE_WANT_FRESH : 0));
+	wire_put_u32(&w, (uint32_t)(sched_getcpu() + 1));
 	wire_put_u32(&w, (uint32_t)fds->named_count);
 	for (size_t i = 0; i < fds->named_count; i++)
 		wire_put_u32(&w, (uint32_t)fds->named_numbers[i]);
@@ -435,8 +436,15 @@ static void on_loss(struct launcher *l)
 	}
 }
 
-/* Who was told that an end is near stays awake for some 50 us. */
+/* Who was told that an end is near stays awake for some 50 us; not on the processor that the keeper needs for it. */
 #define AWAKE_TRIES 100
+
+static bool is_told_to_wait(const struct wire_frame *frame)
+{
+	struct wire_reader r = { frame->payload.data, frame->payload.data + frame->payload.size, false };
+	wire_get_u64(&r);
+	return frame->type == WIRE_ENDING && wire_get_u32(&r) != (uint32_t)(sched_getcpu() + 1);
+}
 
 static int take_frames(struct launcher *l)
 {
@@ -454,7 +462,7 @@ static int take_frames(struct launcher *l)
 			on_loss(l);
 			return 0;
 		}
-		awake = frame.type == WIRE_ENDING ? AWAKE_TRIES : 0;
+		awake = is_told_to_wait(&frame) ? AWAKE_TRIES : 0;
 		on_heard(l, &frame);
 	}
 	return 0;

@@ -35,6 +35,19 @@ static void P_026_a_plan_that_comes_again_finds_a_jail(void **state)
 	assert_true(is_kept());
 }
 
+/* The keeper is woken by the end of the output, where nobody else is under way: that is no end of the run. */
+static void the_end_of_the_output_is_not_the_end(void **state)
+{
+	(void)state;
+	warm();
+	for (int i = 0; i < 20; i++) {
+		assert_string_equal(say("echo x; exec >&- 2>&-; sleep 0.005; exit 7"), "x (7)");
+		assert_string_equal(say("exec >&- 2>&-; kill -9 $$"), "(137)");
+		assert_string_equal(say("exec >&-; echo y >&2"), "y");
+	}
+	assert_true(is_kept());
+}
+
 static void another_plan_does_not(void **state)
 {
 	(void)state;
@@ -501,6 +514,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_one, close_one)
 		CASE(P_026_a_plan_that_comes_again_finds_a_jail),
+		CASE(the_end_of_the_output_is_not_the_end),
 		CASE(another_plan_does_not),
 		CASE(without_reuse_every_jail_is_new),
 		CASE(several_at_once_have_one_each),
