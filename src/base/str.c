@@ -124,6 +124,17 @@ void str_printable(const char *bytes, size_t length, char *out, size_t out_size)
 	out[used] = '\0';
 }
 
+bool str_is_plain(const char *text)
+{
+	const unsigned char *in = (const unsigned char *)text;
+	for (size_t size, left = strlen(text); left > 0; in += size, left -= size) {
+		size = utf8_sequence(in, left);
+		if (!size || str_is_control((const char *)in, size))
+			return false;
+	}
+	return true;
+}
+
 static size_t smallest(size_t a, size_t b, size_t c)
 {
 	size_t least = a < b ? a : b;

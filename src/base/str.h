@@ -18,6 +18,8 @@ char *str_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Copy `length` bytes to out (NUL-terminated, cut to fit) with control characters, DEL and bytes that are not UTF-8 as
  * \xNN, so that what a hostile program chose can be shown on a terminal or in a log line. */
 void str_printable(const char *bytes, size_t length, char *out, size_t out_size);
+/* Would be shown as it is: then what is shown is its name, and can be given back to us. */
+bool str_is_plain(const char *text);
 
 /* One character of UTF-8: C0, DEL, C1, or one of those that end lines or turn the direction of text, so that it reads other than it
  * is. */

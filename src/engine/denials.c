@@ -163,6 +163,8 @@ static void describe_traced(const struct policy *p, const struct wire_denial *d,
 	snprintf(ret->reason, sizeof ret->reason, "%s",
 		 writes ? "no path of allowedWritePaths holds it" : "no path of allowedReadPaths or allowedWritePaths holds it");
 	denial_path(d, path, sizeof path);
+	if (!str_is_plain(path))
+		return; /* what would be shown is not its name, but might be another's */
 	str_shell_word(path, word, sizeof word);
 	snprintf(ret->option, sizeof ret->option, "--%s %s", writes ? "write" : "read", word);
 	ret->fix = ret->option;

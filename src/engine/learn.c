@@ -182,7 +182,7 @@ static int tell_refusals(struct learn *l)
 		str_shell_word(line->path, word, sizeof word);
 		snprintf(fix, sizeof fix, "--%s %s%s", line->write ? "write" : "read", word,
 			 is_secret(l, line->path) ? ", once its deniedPaths does not close it" : "");
-		TRY(add_lack(l, line->path, line->write ? "write" : "read", line->reason, fix));
+		TRY(add_lack(l, line->path, line->write ? "write" : "read", line->reason, str_is_plain(line->path) ? fix : NULL));
 	}
 	return 0;
 }

@@ -171,14 +171,6 @@ const char *propose_keeps(const struct propose_input *in, const char *directory,
 }
 
 /* A name that a terminal, a reader of the file or its writer could stumble over. */
-static bool is_plain(const char *path)
-{
-	for (const char *at = path; *at; at++)
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			return false;
-	return str_utf8_prefix(path, strlen(path)) == strlen(path);
-}
-
 static bool is_device(const char *path)
 {
 	size_t count;
@@ -192,7 +184,7 @@ static bool is_device(const char *path)
 static const char *keeps(const struct propose_input *in, const struct propose_use *use)
 {
 	const char *why = use->directory ? propose_keeps(in, use->path, use->write) : keeps_file(in, use->path, use->write);
-	return why || is_plain(use->path) ? why : "its name is not plain text";
+	return why || str_is_plain(use->path) ? why : "its name is not plain text";
 }
 
 static int sort_out(const struct propose_input *in, struct entries lists[2], struct proposal *p)

@@ -152,6 +152,21 @@ echo mine >own && hand_over
 learn --memory 1G --env "SECRET=$place/secret/file" -- sh -c "$refuse swap own \"\$SECRET\"" # not in words that the guard reads
 expect_no_grant 'what is closed' "$place/secret"
 
+about 'names that are not plain text'
+# Shown they are escaped, and that could be the name of another file: so no option is offered that would name that one.
+names=$place/names
+mkdir -p "$names" && for name in $'a\nb' $'\e[2J' $'\u202eb' $'\xff' plain "it's; \$(id)"; do echo x >"$names/$name"; done && echo secret >"$names/a\\x0ab"
+chmod -R a+rX "$names"
+printf '%s\n' 'import sys' 'for n in (b"a\nb", b"\x1b[2J", "\u202eb".encode(), b"\xff", b"plain", b"it'"'"'s; $(id)"):' '    try: open(sys.argv[1].encode() + b"/" + n).read()' '    except OSError: pass' >some.py
+chmod a+r some.py && hand_over
+learn -- python3 some.py "$names"
+expect_equal 'only plain ones are granted' "$names/it's; \$(id)|$names/plain|" "$(grants | grep "^$names/" | tr '\n' '|')"
+expect_equal 'and offered' 0 "$(python3 -c 'import json, sys; print(sum(d["fix"] is not None for d in json.load(open(sys.argv[1]))["notGranted"] if sys.argv[2] in d["path"]))' "$OUT" "$names")"
+run "$CORDON" run --json --trace-denials -- python3 some.py "$names"
+expect_equal 'a fix for those that can be named' "--read '$names/it'\\''s; \$(id)' --read $names/plain" "$(python3 -c 'import json, sys; print(*sorted(d["fix"] for d in json.load(open(sys.argv[1]))["denials"] if d["kind"] == "path" and sys.argv[2] in d["path"] and d["fix"]))' "$OUT" "$names")"
+expect_equal 'all of them are told' 6 "$(python3 -c 'import json, sys; print(sum(d["kind"] == "path" and sys.argv[2] in d["path"] for d in json.load(open(sys.argv[1]))["denials"]))' "$OUT" "$names")"
+rm -rf "$names"
+
 about 'a project that holds secrets'
 mkdir -p proj/sub && echo TOKEN=1 >proj/sub/.env && hand_over
 if "$CORDON" run --deny proj/sub/.env -- true 2>/dev/null; then
