@@ -6,9 +6,10 @@
 
 #include "base/scope.h"
 
+/* Arrays, not pointers, which would have to be relocated whenever cordon starts. */
 static const struct name {
 	int number;
-	const char *name;
+	char name[20];
 } errors[] = {
 #define ERRNO(name) { name, #name },
 #define SIGNAL(name)
@@ -22,6 +23,12 @@ static const struct name {
 #undef ERRNO
 #undef SIGNAL
 };
+
+#define ERRNO(text) TEXT_FITS(#text, struct name, name);
+#define SIGNAL(text) TEXT_FITS("SIG" #text, struct name, name);
+#include "base/names.def"
+#undef ERRNO
+#undef SIGNAL
 
 static const char *find(const struct name *rows, size_t count, int number)
 {

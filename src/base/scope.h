@@ -34,6 +34,8 @@
 	} while (0)
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+/* A text of a table fits into its row with the zero that ends it: the compiler lets that one be missing. */
+#define TEXT_FITS(text, row, field) _Static_assert(sizeof(text) <= sizeof(((row *)NULL)->field), #field ": too long")
 
 /* For `autoclean(free_done) char *text`. */
 static inline void free_done(void *pointer)

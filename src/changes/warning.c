@@ -8,13 +8,19 @@
 #include "base/str.h"
 #include "changes/internal.h"
 
-static const struct {
-	const char *pattern, *reason;
-} rows[] = {
+/* Arrays, not pointers, which would have to be relocated whenever cordon starts. */
+static const struct row {
+	char pattern[32], reason[48];
+} later_rows[] = {
 #define LATER(pattern, reason) { pattern, reason },
 #include "changes/runs_later.def"
 #undef LATER
 };
+#define LATER(pattern_, reason_)                                                                                                   \
+	TEXT_FITS(pattern_, struct row, pattern);                                                                                  \
+	TEXT_FITS(reason_, struct row, reason);
+#include "changes/runs_later.def"
+#undef LATER
 
 static bool fits(const char *pattern, const char *path)
 {
@@ -46,9 +52,9 @@ const char *changes_warning(const struct change_set *set, const struct change *c
 {
 	if (change->after.type == NODE_NONE || change->after.type == NODE_DIRECTORY)
 		return NULL;
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (fits(rows[i].pattern, change->path))
-			return rows[i].reason;
+	for (size_t i = 0; i < COUNT_OF(later_rows); i++)
+		if (fits(later_rows[i].pattern, change->path))
+			return later_rows[i].reason;
 	if (is_on_path(set, change))
 		return "its directory is on PATH: it takes the place of a command";
 	return NULL;

@@ -48,16 +48,22 @@ void denials_done(struct denials *d)
 enum word_kind { SYSCALL, PATH, NETWORK, PROBED };
 static const char *const kinds[] = { [SYSCALL] = "syscall", [PATH] = "path", [NETWORK] = "network", [PROBED] = "network" };
 
+/* Arrays, not pointers, which would have to be relocated whenever cordon starts. */
 static const struct meaning {
-	const char *call;
+	char call[20];
 	unsigned argument;
 	uint32_t mask, value;
 	enum word_kind kind;
-	const char *text, *reason;
+	char text[112], reason[112];
 } meanings[] = {
 #define MEANING(call, argument, mask, value, kind, meaning, reason) { #call, argument, mask, value, kind, meaning, reason },
 #include "engine/denials.def"
 };
+#define MEANING(call_, argument, mask, value, kind, meaning_, reason_)                                                             \
+	TEXT_FITS(#call_, struct meaning, call);                                                                                   \
+	TEXT_FITS(meaning_, struct meaning, text);                                                                                 \
+	TEXT_FITS(reason_, struct meaning, reason);
+#include "engine/denials.def"
 
 static const struct meaning *find_meaning(const char *call, const uint64_t args[6])
 {
@@ -212,7 +218,7 @@ void denial_describe(const struct policy *p, const struct wire_denial *d, struct
 	ret->kind = kinds[m->kind];
 	ret->meaning = m->text;
 	ret->probed = m->kind == PROBED;
-	if (m->reason)
+	if (m->reason[0])
 		snprintf(ret->reason, sizeof ret->reason, "%s", m->reason);
 }
 

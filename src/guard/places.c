@@ -11,13 +11,16 @@ enum place_kind { SYSTEM_DIR, SAFE_DEVICE, CRITICAL };
 
 static const struct place {
 	enum place_kind kind;
-	const char *path;
+	char path[24]; /* an array: a pointer would have to be relocated whenever cordon starts */
 	unsigned levels;
 } places[] = {
 #define PLACE(kind, path, levels) { kind, path, levels },
 #include "guard/places.def"
 #undef PLACE
 };
+#define PLACE(kind, path_, levels) TEXT_FITS(path_, struct place, path);
+#include "guard/places.def"
+#undef PLACE
 
 /* ---- normal form ---- */
 

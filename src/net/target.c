@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/scope.h"
 #include "base/str.h"
 
 struct net_address address_v4(const uint8_t bytes[4])
@@ -38,16 +39,21 @@ void address_text(const struct net_address *a, char out[NET_ADDRESS_TEXT])
 enum nature { PUBLIC, LOCAL, EMBEDS };
 static const struct range {
 	int family;
-	const char *prefix;
+	char prefix[20]; /* arrays, not pointers, which would have to be relocated whenever cordon starts */
 	unsigned bits;
 	enum nature nature;
 	size_t offset;
-	const char *what;
+	char what[32];
 } ranges[] = {
 #define RANGE(family, prefix, bits, nature, offset, what) { family, prefix, bits, nature, offset, what },
 #include "net/ranges.def"
 #undef RANGE
 };
+#define RANGE(family, prefix_, bits, nature, offset, what_)                                                                        \
+	TEXT_FITS(prefix_, struct range, prefix);                                                                                  \
+	TEXT_FITS(what_, struct range, what);
+#include "net/ranges.def"
+#undef RANGE
 
 static bool holds(const struct range *r, const struct net_address *a)
 {

@@ -15,15 +15,21 @@ static const struct {
 
 enum kind { PROGRAM, IS, FIRST, EACH, VALUES, THROUGH, RUNNER };
 
+/* Arrays, not pointers, which would have to be relocated whenever cordon starts. */
 static const struct row {
 	enum kind kind;
-	const char *programs, *words;
+	char programs[128], words[128];
 	int64_t number;
-} rows[] = {
+} estimate_rows[] = {
 #define ROW(kind, programs, words, number) { kind, programs, words, number },
 #include "policy/estimate.def"
 #undef ROW
 };
+#define ROW(kind, programs_, words_, number)                                                                                       \
+	TEXT_FITS(programs_, struct row, programs);                                                                                \
+	TEXT_FITS(words_, struct row, words);
+#include "policy/estimate.def"
+#undef ROW
 
 #define MEMORY_ANY 64
 
@@ -58,9 +64,9 @@ static bool is_program(const char *names, const char *word)
 
 static const struct row *find_row(enum kind kind, const char *program)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (rows[i].kind == kind && is_program(rows[i].programs, program))
-			return &rows[i];
+	for (size_t i = 0; i < COUNT_OF(estimate_rows); i++)
+		if (estimate_rows[i].kind == kind && is_program(estimate_rows[i].programs, program))
+			return &estimate_rows[i];
 	return NULL;
 }
 
@@ -130,10 +136,10 @@ static bool row_fits(const struct row *row, const struct view *v)
 
 static enum action find_action(const struct view *v)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		bool acts = rows[i].kind == IS || rows[i].kind == FIRST || rows[i].kind == EACH;
-		if (acts && is_program(rows[i].programs, v->words[0]) && row_fits(&rows[i], v))
-			return (enum action)rows[i].number;
+	for (size_t i = 0; i < COUNT_OF(estimate_rows); i++) {
+		bool acts = estimate_rows[i].kind == IS || estimate_rows[i].kind == FIRST || estimate_rows[i].kind == EACH;
+		if (acts && is_program(estimate_rows[i].programs, v->words[0]) && row_fits(&estimate_rows[i], v))
+			return (enum action)estimate_rows[i].number;
 	}
 	return ANY;
 }
