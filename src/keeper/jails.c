@@ -408,14 +408,35 @@ static void enter_jail(struct run *run, struct jail *jail)
 
 static void leave(struct jail *jail, const struct report *report);
 
+static void rouse(struct jail *jail)
+{
+	const char byte = 0;
+	parcel_send(jail->socket, &byte, JAIL_ROUSED, NULL, 0);
+}
+
+/* To bring names back takes longer than a jail stays awake: it is roused after that. */
+static bool has_names(const struct jail *jail)
+{
+	return plan_has(&jail->plan, OP_PLACEHOLDER);
+}
+
 /* Before the plan is read, and before we look whether a jail may be used, the one that was used last wakes up: most plans are like
  * the last one. After one that was not the next is read first. Where other runs are under way the processors are awake. */
 void jails_expect(struct jails *jails)
 {
-	const char byte = 0;
 	struct jail *last = jails->idle > 0 && !jails->missed && keeper_has_no_run(jails->keeper) ? find(jails, NULL) : NULL;
-	if (last)
-		parcel_send(last->socket, &byte, JAIL_ROUSED, NULL, 0);
+	if (last && !has_names(last))
+		rouse(last);
+}
+
+static bool bring_back(struct jails *jails, struct jail *jail, struct run *run)
+{
+	struct err ignored = { 0 }; /* told when they are made for a run of its own */
+	if (placeholders_make(run, &ignored) < 0 || run->new_names)
+		return false;
+	if (has_names(jail) && keeper_has_one_run(jails->keeper))
+		rouse(jail);
+	return true;
 }
 
 bool jails_find(struct jails *jails, struct run *run, const struct start *start)
@@ -425,11 +446,9 @@ bool jails_find(struct jails *jails, struct run *run, const struct start *start)
 	look_at_mounts(jails);
 	struct jail *jail, *last = find(jails, NULL);
 	jails->missed = last && !same_shape(&last->plan.shape, &run->plan.shape);
-	struct err ignored = { 0 }; /* told when they are made for a run of its own */
 	while ((jail = find(jails, &run->plan.shape))) {
 		/* What its mounts stand on is brought back first. */
-		if (placeholders_make(run, &ignored) == 0 && !run->new_names && holds(jail) &&
-		    home_is_clean(&jail->home, &jail->plan.limits)) {
+		if (bring_back(jails, jail, run) && holds(jail) && home_is_clean(&jail->home, &jail->plan.limits)) {
 			jails->idle--;
 			enter_jail(run, jail);
 			return true;
@@ -542,8 +561,10 @@ static void on_exited(struct jails *jails, struct jail *jail, const struct repor
 	run->started = run->have_status = true;
 	run->wait_status = report->wait_status;
 	run_note_late(run, report);
-	if (report->stays)
+	if (report->stays) {
+		placeholders_remove(run); /* nobody is left who could use them; and it takes longer than the host stays awake */
 		keeper_say_ending(run);
+	}
 	run_event(run, EV_EXITED, KILL_NONE);
 	if (!report->stays)
 		group_release(run);
