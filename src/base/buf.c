@@ -20,7 +20,7 @@ static bool make_room(struct buf *b, size_t count)
 	size_t room = b->room ? b->room : 128;
 	while (room < need)
 		room *= 2;
-	char *data = realloc(b->data, room);
+	char *data = buf_memory_resize(b->data, room);
 	if (!data) {
 		b->bad = true;
 		return false;
@@ -83,6 +83,6 @@ char *buf_take(struct buf *b)
 
 void buf_done(struct buf *b)
 {
-	free(b->data);
+	buf_memory_free(b->data);
 	*b = (struct buf){ .max = b->max };
 }

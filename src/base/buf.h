@@ -31,3 +31,8 @@ const char *buf_text(const struct buf *b);
 char *buf_take(struct buf *b);
 
 void buf_done(struct buf *b);
+
+/* Where the bytes are: the C library's (buf_memory.c), unless a program has functions of these names itself. Then what buf_take()
+ * gives is theirs, too. */
+void *buf_memory_resize(void *memory, size_t size);
+void buf_memory_free(void *memory);

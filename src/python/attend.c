@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -55,6 +56,7 @@ static void read_output(struct attend *a)
 		ssize_t got = a->output < 0 ? 0 : read(a->output, chunk, sizeof chunk);
 		if (got > 0) {
 			keep_output(a, chunk, (size_t)got);
+			explicit_bzero(chunk, (size_t)got); /* the next child's copy of the stack has nothing of it */
 			if (a->dropped > FLOOD && !a->answered)
 				attend_end(a, PYTHON_OUTPUT);
 			if (a->answered && a->dropped > FLOOD)

@@ -255,6 +255,7 @@ int frame_read(struct frame_reader *r, int fd, size_t most, struct wire_reader *
 		if (got < 0)
 			return -errno;
 		buf_add(&r->in, chunk, (size_t)got);
+		explicit_bzero(chunk, (size_t)got); /* a stack is copied by a fork */
 		if (buf_check(&r->in) < 0)
 			return -EPROTO;
 	}

@@ -95,5 +95,8 @@ _Noreturn void child_main(bool warm);
 int child_tell_timeout(void *unused); /* the time is up: tell where the program is, and end */
 void child_tell_timeout_anyway(void); /* the same, in the middle of an instruction */
 
+/* apart.c: from here on buffers are where no child has them; false, in a child: they are where they were before. */
+void memory_apart(bool apart);
+
 /* zygote.c: serve the host at `socket` until it goes. */
 _Noreturn void zygote_main(int socket);

@@ -49,6 +49,7 @@ static struct {
 
 static _Noreturn void become_child(int output, int socket, bool warm)
 {
+	memory_apart(false);
 	output_handle_signals();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != zygote.pid || lockdown_descriptors(output, socket) < 0 || lockdown_seal() < 0)
@@ -276,6 +277,7 @@ static _Noreturn void leave(void)
 void zygote_main(int socket)
 {
 	struct pollfd fds[1 + CHILDREN * ATTEND_FDS];
+	memory_apart(true);
 	zygote.socket = socket;
 	zygote.pid = getpid();
 	zygote.last = &zygote.first;

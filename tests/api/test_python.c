@@ -2,6 +2,7 @@
 #include "api.h"
 
 #include <poll.h>
+#include <stdbool.h>
 #include <time.h>
 
 static struct cordon_python *python;
@@ -141,6 +142,72 @@ static void tenants_share_nothing(void **state)
 		cordon_python_close(tenants[i]);
 }
 
+static bool finds(struct cordon_python *in, const char *before, const char *look)
+{
+	char code[512];
+	snprintf(code, sizeof code, "%s\n%s", before, look);
+	struct cordon_python_call *call = begin(in, (struct cordon_python_call_options){ .code = code });
+	assert_int_equal(cordon_python_call_wait(call, 20000), 1);
+	const struct cordon_python_result *r = cordon_python_call_result(call);
+	if (!r->success)
+		fail_msg("%s: %s", code, r->error);
+	bool found = strcmp(r->value, "true") == 0;
+	cordon_python_call_free(call);
+	return found;
+}
+
+/* What a program changes in modules, classes and globals is gone with it: for the next of the same tenant, and for another's. */
+static void what_a_program_leaves_nobody_finds(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *imports, *deed, *look;
+	} rows[] = {
+		{ "import json", "json.left = 1", "hasattr(json, 'left')" },
+		{ "import json", "json.JSONEncoder.left = 1", "hasattr(json.JSONEncoder, 'left')" },
+		{ "import json", "json.loads = None", "json.loads is None" },
+		{ "import string", "string.digits = 'left'", "string.digits == 'left'" },
+		{ "import random", "random.seed(1)", "random.random() == 0.13436424411240122" },
+		{ "import decimal", "decimal.getcontext().prec = 3", "decimal.getcontext().prec == 3" },
+		{ "import calendar", "calendar.setfirstweekday(6)", "calendar.firstweekday() == 6" },
+		{ "import csv", "csv.register_dialect('left', delimiter='|')", "'left' in csv.list_dialects()" },
+		{ "import collections.abc", "collections.abc.Sized.register(int)", "isinstance(3, collections.abc.Sized)" },
+		{ "", "left = 1", "'left' in globals()" },
+	};
+	const struct cordon_python_options data = { .imports = "data", .spares = 1 };
+	struct cordon_python *tenants[] = { open_python(NULL, data), open_python(NULL, data) };
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char deed[256];
+		snprintf(deed, sizeof deed, "%s\n%s", rows[i].imports, rows[i].deed);
+		assert_true(finds(tenants[0], deed, rows[i].look)); /* the deed works */
+		for (size_t k = 0; k < COUNT_OF(tenants); k++)
+			if (finds(tenants[k], rows[i].imports, rows[i].look))
+				fail_msg("tenant %zu finds what was left: %s", k, rows[i].deed);
+	}
+	for (size_t k = 0; k < COUNT_OF(tenants); k++)
+		cordon_python_close(tenants[k]);
+}
+
+/* One tenant fills every place there is; another's program begins at once, and reads no input but its own. */
+static void a_tenant_that_fills_its_places_fills_nobody_elses(void **state)
+{
+	(void)state;
+	struct cordon_python *greedy = open_python(NULL, (struct cordon_python_options){ 0 });
+	struct cordon_python_call *calls[24];
+	for (size_t i = 0; i < COUNT_OF(calls); i++)
+		calls[i] = begin(greedy, (struct cordon_python_call_options){ .code = "while True: pass", .input = "\"greedy\"" });
+	struct cordon_python_call *call =
+		begin(python,
+		      (struct cordon_python_call_options){ .code = "[str(globals()).count('greedy'), input]", .input = "\"own\"" });
+	assert_int_equal(cordon_python_call_wait(call, 4000), 1);
+	assert_true(cordon_python_call_result(call)->success);
+	assert_string_equal(cordon_python_call_result(call)->value, "[0,\"own\"]");
+	cordon_python_call_free(call);
+	for (size_t i = 0; i < COUNT_OF(calls); i++)
+		cordon_python_call_free(calls[i]);
+	cordon_python_close(greedy);
+}
+
 static void a_function_is_called_with_json(void **state)
 {
 	(void)state;
@@ -224,6 +291,8 @@ int main(void)
 		cmocka_unit_test(P_042_a_call_can_be_cancelled),
 		cmocka_unit_test(P_043_no_result_before_the_end),
 		cmocka_unit_test(tenants_share_nothing),
+		cmocka_unit_test(what_a_program_leaves_nobody_finds),
+		cmocka_unit_test(a_tenant_that_fills_its_places_fills_nobody_elses),
 		cmocka_unit_test(a_function_is_called_with_json),
 		cmocka_unit_test(the_engines_descriptor_tells),
 		cmocka_unit_test(P_040_nothing_is_left_when_it_is_closed),

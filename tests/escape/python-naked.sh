@@ -38,6 +38,28 @@ while IFS= read -r line; do
 done < <(/usr/bin/python3 "$TOP/tests/escape/python-naked/forge.py" check "$OUT" 2>&1)
 expect_equal 'nothing of cordon failed' 1 $STATUS
 
+# ---- what others were given is in nobody's memory: not in a child forked while they wait, nor in one forked after they have ended ----
+/usr/bin/python3 -c '
+import json, sys
+scan = open(sys.argv[1]).read()
+given = [json.dumps({"id": "given", "code": "print(input)", "input": f"TENANT-secret-{i}" * (1 + 3000 * (i % 3))}) for i in range(12)]
+for name, more in ("before them", {}), ("after them", {}), ("twin: its own", {"input": "TENANT-own"}):
+    print(json.dumps({"id": name, "code": scan, "outputBytes": 1 << 20, **more}), *given, sep="\n")' "$TOP/tests/escape/python-naked/scan.py" >scan.jsonl
+CORDON_PYTHON=$NAKED run "$CORDON" python --batch scan.jsonl
+expect_equal 'everybody has an answer' '39 0' "$(grep -c '"success":true' "$OUT") $STATUS"
+while IFS='|' read -r name found pages; do
+	case $name in
+	twin*) expect "$name is found ($found times)" test "$found" -ge 1 ;;
+	*) expect_equal "$name: found in $pages pages" 0 "$found" ;;
+	esac
+	expect 'it looked at all it has' test "$pages" -ge 1000
+done < <(/usr/bin/python3 -c '
+import json, re, sys
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    if r["id"] != "given":
+        print(r["id"], *re.search(r"(\d+) (\d+)\s*$", r["output"]).groups(), sep="|")' "$OUT")
+
 # The same in an interpreter for one program, which may say that its start has failed, but not when it has not.
 while read -r expected code; do
 	code=$(/usr/bin/python3 -c 'import json, sys; print(json.loads(sys.argv[1]))' "$code")

@@ -1,0 +1,14 @@
+/* Alone in its file: a program that brings its own does not link it. */
+#include <stdlib.h>
+
+#include "base/buf.h"
+
+void *buf_memory_resize(void *memory, size_t size)
+{
+	return realloc(memory, size);
+}
+
+void buf_memory_free(void *memory)
+{
+	free(memory);
+}
