@@ -26,6 +26,10 @@ extern struct inside inside;
 /* interpreter.c: start it, load what programs may import, make what they get to see. */
 int interpreter_start(struct err *e);
 
+/* tools/freeze-python, or unfrozen.c: modules of the standard library that need not be read from files, if it is this version's. */
+extern const struct _frozen *const interpreter_frozen;
+extern const char interpreter_frozen_version[];
+
 /* builtins.c */
 int builtins_make(void);
 PyObject *builtins_function(const char *name); /* the guard of that name; borrowed */

@@ -6,6 +6,7 @@
 #include <link.h>
 #include <linux/userfaultfd.h>
 #include <malloc.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -51,6 +52,15 @@ static PyStatus configure(PyConfig *config)
 	return PyConfig_SetString(config, &config->filesystem_encoding, L"utf-8");
 }
 
+/* The rest of the package comes from files. */
+static int say_where_files_are(void)
+{
+	PyObject *package = PyImport_AddModule("encodings"), *path = Py_BuildValue("[s]", PYTHON_STDLIB "/encodings");
+	int result = package && path ? PyObject_SetAttrString(package, "__path__", path) : -1;
+	Py_XDECREF(path);
+	return result;
+}
+
 static int start(struct err *e)
 {
 	PyPreConfig pre;
@@ -60,12 +70,16 @@ static int start(struct err *e)
 	PyStatus status = Py_PreInitialize(&pre);
 	if (PyStatus_Exception(status))
 		return failed(status, e);
+	bool frozen = strcmp(Py_GetVersion(), interpreter_frozen_version) == 0;
+	PyImport_FrozenModules = frozen ? interpreter_frozen : NULL;
 	PyConfig config;
 	status = configure(&config);
 	if (!PyStatus_Exception(status))
 		status = Py_InitializeFromConfig(&config);
 	PyConfig_Clear(&config);
-	return PyStatus_Exception(status) ? failed(status, e) : 0;
+	if (PyStatus_Exception(status))
+		return failed(status, e);
+	return frozen && say_where_files_are() < 0 ? err_nomem(e) : 0;
 }
 
 /* ---- loading ---- */

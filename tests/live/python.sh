@@ -279,6 +279,20 @@ run "$CORDON" python -c 'print(1)'
 expect_equal 'text: nothing is missing' '1 0' "$(cat "$OUT") $(wc -c <"$ERR")"
 rm -r walls.jsonl hosts
 
+# ---- with a libpython of another build, what was written when this was built does not count: the files do ----
+/usr/bin/python3 -c '
+import sys
+data, version = open(sys.argv[1], "rb").read(), sys.version.encode()
+open(sys.argv[2], "wb").write(data.replace(version, version[:-1] + b"?"))' "$CORDON_PYTHON" other-python
+chmod 755 other-python
+expect 'it is in there, and now another' test "$(cmp -s "$CORDON_PYTHON" other-python; echo $?)" = 1
+# shellcheck disable=SC2016
+for text in 'print("fine")' 'print("fi\N{LATIN SMALL LETTER N}e".encode("ascii").decode("latin-1"))'; do
+	expect_equal "another build: $text" fine "$(CORDON_PYTHON=$PWD/other-python "$CORDON" python -c "$text" 2>&1)"
+	expect_equal "the twin: $text" fine "$("$CORDON" python -c "$text" 2>&1)"
+done
+rm other-python
+
 # ---- without libpython ----
 CORDON_PYTHON=/nonexistent/cordon-python run "$CORDON" python -c 1
 if [ $STATUS -eq 125 ] && grep -q libpython3-dev "$ERR"; then ok 'without libpython it says what to install'; else not_ok 'without libpython it says what to install' "$(cat "$ERR")"; fi
