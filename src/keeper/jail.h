@@ -100,8 +100,7 @@ bool jails_start(struct jails *jails, struct run *run, const struct start *start
 void jails_abandon(struct jails *jails, struct run *run);
 /* A private directory of this name is about to be made: who has it and is idle goes. */
 void jails_leave_place(struct jails *jails, const char *path);
-void jails_hear(struct jails *jails, struct jail *jail);  /* its socket */
-void jails_await(struct jails *jails, struct jail *jail); /* its run's output has ended: its report mostly follows */
+void jails_hear(struct jails *jails, struct jail *jail); /* its socket */
 void jails_on_gone(struct jails *jails, struct jail *jail);
 void jails_on_time(struct jails *jails, int64_t now_us);
 int64_t jails_next_us(const struct jails *jails);
@@ -120,6 +119,12 @@ struct jail_order {
 	uint32_t tell_start;
 	uint32_t early; /* who reads the output is to be woken when it ends, before we have looked whether we are as new */
 };
+
+/* ---- jail_early.c: awake in time ---- */
+void jail_rouse(struct jail *jail); /* an order probably follows */
+bool jail_has_names(const struct jail *jail);
+bool jails_choose_early(struct jails *jails, struct jail *jail); /* is its run's end awaited by the end of its output? */
+void jails_await(struct jails *jails, struct jail *jail);        /* the output has ended: its report mostly follows */
 
 /* ---- spawn.c: pipes for the output of its next run, made while it is idle ---- */
 void jail_make_pipes(struct jail *jail);

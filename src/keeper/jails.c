@@ -341,33 +341,6 @@ static struct jail *find(const struct jails *jails, const struct blob *shape)
 	return best;
 }
 
-/* To wake an idle processor takes as long as a jail needs to look whether it is as new. So where nobody else is under way we are
- * woken by the end of the output, which comes right before, take the rest of it, and are awake when the jail tells the end. That
- * helps only if the kernel wakes us beside it and not on its processor, where we would interrupt the command in the middle of its
- * end. Mostly it does one or the other for a while: each time that it did not help fewer runs are tried, down to one in 64. */
-#define MOST_NOT_EARLY 64
-
-static bool is_elsewhere(const struct jail *jail)
-{
-	return (int)jail->board->core != sched_getcpu();
-}
-
-static bool choose_early(struct jails *jails, struct jail *jail)
-{
-	bool can = keeper_has_one_run(jails->keeper) && is_elsewhere(jail);
-	jail->early = can && jails->no_early == 0;
-	if (can && jails->no_early > 0)
-		jails->no_early--;
-	return jail->early;
-}
-
-static void note_early(struct jails *jails, bool helped)
-{
-	uint32_t least = jails->least_no_early;
-	jails->no_early = helped ? 0 : least > 0 ? least : 1;
-	jails->least_no_early = helped ? 0 : jails->no_early < MOST_NOT_EARLY ? 2 * jails->no_early : MOST_NOT_EARLY;
-}
-
 static int send_order(struct jails *jails, struct jail *jail, const struct run *run, const struct start *start, const int *fds)
 {
 	struct wire_writer w = { BUF_MAX(JAIL_MOST_BYTES + 1024) };
@@ -377,7 +350,7 @@ static int send_order(struct jails *jails, struct jail *jail, const struct run *
 		size_t count;
 	} lists[] = { { plan->argv, plan->argc }, { plan->env, plan->envc } };
 	wire_put_u32(&w, run->tell_start);
-	wire_put_u32(&w, choose_early(jails, jail));
+	wire_put_u32(&w, jails_choose_early(jails, jail));
 	wire_put_text(&w, plan->ops[plan->op_count - 1].u.EXEC.program);
 	for (size_t i = 0; i < COUNT_OF(lists); i++) {
 		wire_put_u32(&w, (uint32_t)lists[i].count);
@@ -408,25 +381,13 @@ static void enter_jail(struct run *run, struct jail *jail)
 
 static void leave(struct jail *jail, const struct report *report);
 
-static void rouse(struct jail *jail)
-{
-	const char byte = 0;
-	parcel_send(jail->socket, &byte, JAIL_ROUSED, NULL, 0);
-}
-
-/* To bring names back takes longer than a jail stays awake: it is roused after that. */
-static bool has_names(const struct jail *jail)
-{
-	return plan_has(&jail->plan, OP_PLACEHOLDER);
-}
-
 /* Before the plan is read, and before we look whether a jail may be used, the one that was used last wakes up: most plans are like
  * the last one. After one that was not the next is read first. Where other runs are under way the processors are awake. */
 void jails_expect(struct jails *jails)
 {
 	struct jail *last = jails->idle > 0 && !jails->missed && keeper_has_no_run(jails->keeper) ? find(jails, NULL) : NULL;
-	if (last && !has_names(last))
-		rouse(last);
+	if (last && !jail_has_names(last))
+		jail_rouse(last);
 }
 
 static bool bring_back(struct jails *jails, struct jail *jail, struct run *run)
@@ -434,8 +395,8 @@ static bool bring_back(struct jails *jails, struct jail *jail, struct run *run)
 	struct err ignored = { 0 }; /* told when they are made for a run of its own */
 	if (placeholders_make(run, &ignored) < 0 || run->new_names)
 		return false;
-	if (has_names(jail) && keeper_has_one_run(jails->keeper))
-		rouse(jail);
+	if (jail_has_names(jail) && keeper_has_one_run(jails->keeper))
+		jail_rouse(jail);
 	return true;
 }
 
@@ -626,20 +587,4 @@ void jails_on_gone(struct jails *jails, struct jail *jail)
 	jail_free(jails, jail);
 	if (run)
 		run_gone(run, &usage);
-}
-
-#define AWAKE_TRIES 60 /* some 50 us */
-
-void jails_await(struct jails *jails, struct jail *jail)
-{
-	struct run *run = jail->run;
-	if (!jail->early)
-		return;
-	jail->early = false;
-	for (int i = 0; i < AWAKE_TRIES && jail->run == run && !run->have_status && is_elsewhere(jail); i++) {
-		jails_hear(jails, jail);
-		if (jail->run == run)
-			sched_yield();
-	}
-	note_early(jails, jail->run != run);
 }

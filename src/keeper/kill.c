@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/scope.h"
+#include "keeper/state.h"
 
 #define PATIENCE_US 300000 /* others wait for us, too */
 #define MOST_PIDS (1 << 22)
@@ -109,4 +111,30 @@ void keeper_end_child(pid_t pid, int pidfd)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+/* ---- who has no run any more ---- */
+static bool is_reaper(const struct keeper *k, pid_t pid)
+{
+	for (size_t i = 0; i < k->top; i++)
+		if (k->runs[i] && k->runs[i]->reaper == pid)
+			return true;
+	return jails_has(&k->jails, pid) || k->spare.pid == pid || k->groups.warmer == pid || k->counters.warmer == pid;
+}
+
+/* Children that are no reaper of ours were left by a reaper that was killed. As they die their own children become ours. */
+void keeper_kill_strays(struct keeper *k)
+{
+	bool found = true;
+	for (int round = 0; found && round < 1000; round++) {
+		pid_t children[256];
+		size_t count = children_list(children, COUNT_OF(children));
+		found = false;
+		for (size_t i = 0; i < count; i++)
+			if (!is_reaper(k, children[i])) {
+				found = true;
+				kill(children[i], SIGKILL);
+				waitpid(children[i], NULL, WNOHANG);
+			}
+	}
 }
