@@ -17,10 +17,13 @@ static const struct {
 #include "python/imports.def"
 };
 
-static const struct {
+static const struct hint {
 	const char *name, *hint;
 } blocked[] = {
 #define BLOCKED(module, hint) { module, hint },
+#include "python/imports.def"
+}, vain[] = {
+#define VAIN(module, hint) { module, hint },
 #include "python/imports.def"
 };
 
@@ -78,12 +81,22 @@ int imports_check(const char *module, const struct strv *unblocked, struct err *
 	return err_hint(e, -EPERM, "%s; if it has to be, a policy file may name it in unblockedImports", hint);
 }
 
+static const char *find_hint(const struct hint *hints, size_t count, const char *root, size_t length)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strlen(hints[i].name) == length && memcmp(hints[i].name, root, length) == 0)
+			return hints[i].hint;
+	return NULL;
+}
+
 const char *imports_blocked(const char *root, size_t length)
 {
-	for (size_t i = 0; i < COUNT_OF(blocked); i++)
-		if (strlen(blocked[i].name) == length && memcmp(blocked[i].name, root, length) == 0)
-			return blocked[i].hint;
-	return NULL;
+	return find_hint(blocked, COUNT_OF(blocked), root, length);
+}
+
+const char *imports_vain(const char *root, size_t length)
+{
+	return find_hint(vain, COUNT_OF(vain), root, length);
 }
 
 /* ---- what to load ---- */

@@ -21,5 +21,8 @@ int imports_to_load(const struct strv *imports, struct blob text, struct strv *r
 /* The hint of a blocked root module, or NULL when it is not blocked. `length` bytes of name. */
 const char *imports_blocked(const char *root, size_t length);
 
+/* The hint of a root module that does not work in a program, or NULL. */
+const char *imports_vain(const char *root, size_t length);
+
 /* A public name of a module that programs do not get to see. */
 bool imports_hidden(const char *module, const char *name);

@@ -53,8 +53,12 @@ bool modules_refuse(const char *name, char *message, size_t message_size, char *
 	char list[192] = "";
 	modules_list_allowed(list, sizeof list);
 	snprintf(message, message_size, "Import not whitelisted: %.*s. Allowed: %s", (int)(length < 60 ? length : 60), name, list);
-	snprintf(hint, hint_size, "--allow-import %.*s allows it, --imports data a set of harmless modules",
-		 (int)(length < 60 ? length : 60), name);
+	why = imports_vain(name, length);
+	if (why)
+		snprintf(hint, hint_size, "%s", why);
+	else
+		snprintf(hint, hint_size, "--allow-import %.*s allows it, --imports data a set of harmless modules",
+			 (int)(length < 60 ? length : 60), name);
 	return true;
 }
 
