@@ -33,22 +33,24 @@
 #define EXACT_STEP (16 * MIB)
 #define EXACT_SHARE 10 /* exact looks take at most this part of the time */
 #define MOST_OBJECTS 4096
+#define TAKEN_STEP (8 * MIB)
 #define FEW_DESCRIPTORS 8 /* of all together: a socket can hold 8 MiB where net.core.wmem_max is 4 */
 #define BUFFERS_SHARE 25  /* searches for buffers take at most this part of the time, */
 #define RISING_SHARE 3    /* and while they rise a quarter */
 
-/* Shared memory that is swapped out is not in its count any more, so swap belongs to it. */
-static uint64_t machine_shm(void)
+/* Shared memory that is swapped out is not in its count any more, so swap belongs to it. *ret_free: what nobody has. */
+static uint64_t machine_shm(uint64_t *ret_free)
 {
 	struct sysinfo info;
 	if (sysinfo(&info) < 0)
 		return 0;
+	*ret_free = (uint64_t)info.freeram * info.mem_unit;
 	return ((uint64_t)info.sharedram + info.totalswap - info.freeswap) * info.mem_unit;
 }
 
 void meter_memory_start(struct meter *m)
 {
-	m->shm_at_start = m->shm_searched = machine_shm();
+	m->shm_at_start = m->shm_searched = machine_shm(&m->free_now);
 }
 
 /* ---- what nobody maps ---- */
@@ -154,7 +156,7 @@ static uint64_t scratch_bytes(const struct run *run, int proc)
 static uint64_t shared_bytes(struct run *run, uint64_t mapped, int proc, int64_t now_us)
 {
 	struct meter *m = &run->meter;
-	uint64_t shm = machine_shm();
+	uint64_t shm = machine_shm(&m->free_now);
 	/* Others free some, too, which could hide what the run takes: so it is searched for now and then in any case. */
 	m->shm_at_start = shm < m->shm_at_start ? shm : m->shm_at_start;
 	uint64_t gained = shm - m->shm_at_start;
@@ -217,15 +219,20 @@ static uint64_t kernel_bytes(struct run *run, const struct tree_usage *usage, in
 {
 	struct meter *m = &run->meter;
 	bool in_group = run->group.from_us && run->group.is.version[CGROUP_MEMORY];
-	bool wanted = !in_group && run->plan.limits.memory_bytes != PLAN_UNLIMITED && may_hold_much(usage);
+	/* Buffers come out of what is free. If less is, it may be anybody's doing, but is worth a look, however few descriptors. */
+	bool taken = m->free_now + TAKEN_STEP < m->free_asked;
+	bool wanted = !in_group && run->plan.limits.memory_bytes != PLAN_UNLIMITED && (taken || m->buffers || may_hold_much(usage));
 	m->buffers = wanted ? m->buffers : 0;
 	m->unasked = wanted && (m->unasked || !usage->quiet);
-	if (m->unasked && now_us - m->buffers_us >= m->buffers_cost_us * (m->buffers_rise ? RISING_SHARE : BUFFERS_SHARE)) {
+	m->free_asked = m->free_now > m->free_asked ? m->free_now : m->free_asked;
+	if (m->unasked &&
+	    now_us - m->buffers_us >= m->buffers_cost_us * (m->buffers_rise || taken ? RISING_SHARE : BUFFERS_SHARE)) {
 		int64_t start = clock_now_us();
 		uint64_t before = m->buffers;
-		m->buffers = buffers_bytes(&m->tree, proc, &m->unbuffered);
+		m->buffers = buffers_bytes(&m->tree, proc, (uint64_t)run->plan.limits.memory_bytes, &m->unbuffered);
 		m->buffers_rise = m->buffers > before + SEARCH_STEP;
 		m->unasked = false;
+		m->free_asked = m->free_now;
 		m->buffers_us = now_us;
 		m->buffers_cost_us = clock_now_us() - start;
 	}
@@ -237,7 +244,8 @@ uint64_t meter_memory(struct run *run, const struct tree_usage *usage, int proc,
 	run->meter.unsearched |= !usage->quiet;
 	uint64_t all = without_sharing(run, usage, proc, now_us);
 	uint64_t mapped = usage->memory.shared < all ? usage->memory.shared : all;
-	return all - mapped + shared_bytes(run, mapped, proc, now_us) + kernel_bytes(run, usage, proc, now_us);
+	uint64_t shared = shared_bytes(run, mapped, proc, now_us); /* first: it asks how much is free */
+	return all - mapped + shared + kernel_bytes(run, usage, proc, now_us);
 }
 
 void meter_memory_tell(struct run *run)

@@ -66,17 +66,18 @@ struct meter {
 	uint64_t shm_objects;  /* what that search found */
 	uint64_t scratch;      /* and how much of it was in memory file systems of the run's own */
 	int64_t searched_us;
-	bool unsearched;         /* it has done something since */
-	bool unasked;            /* it has done something since the last search for buffers */
-	uint64_t buffers;        /* of pipes and sockets, as of the last search for them, */
-	int64_t buffers_us;      /* when that was, */
-	int64_t buffers_cost_us; /* and how long it took */
-	bool buffers_rise;       /* more than before */
-	uint32_t unbuffered;     /* errno: why not all of them could be asked; 0: they could */
-	uint64_t sharing;        /* what the sum over processes counts too often, as of the last exact look */
-	uint64_t sharing_sum;    /* and the sum then */
-	int64_t shared_us;       /* when that was, */
-	int64_t shared_cost_us;  /* and how long it took */
+	bool unsearched;               /* it has done something since */
+	bool unasked;                  /* it has done something since the last search for buffers */
+	uint64_t buffers;              /* of pipes and sockets, as of the last search for them, */
+	int64_t buffers_us;            /* when that was, */
+	int64_t buffers_cost_us;       /* and how long it took */
+	uint64_t free_now, free_asked; /* what the machine has left, at this look and at that search */
+	bool buffers_rise;             /* more than before */
+	uint32_t unbuffered;           /* errno: why not all of them could be asked; 0: they could */
+	uint64_t sharing;              /* what the sum over processes counts too often, as of the last exact look */
+	uint64_t sharing_sum;          /* and the sum then */
+	int64_t shared_us;             /* when that was, */
+	int64_t shared_cost_us;        /* and how long it took */
 };
 
 /* crowd.c: do more wait for a processor than are let in within some 100 ms, and has the run so many threads? */

@@ -16,29 +16,73 @@
 #include "base/scope.h"
 #include "kernel/tree.h"
 
-#define MOST_SEEN 4096
+#define FIRST_ROOM 1024 /* a power of two, as are all that follow */
+#define MOST_ROOM (1u << 21)
+
+/* By its number each has a place in the table, or one after that. Free ones have the inode 0. */
+struct seen {
+	dev_t device;
+	ino_t inode;
+};
 
 struct search {
 	int pidfd;
-	struct {
-		dev_t device;
-		ino_t inode;
-	} seen[MOST_SEEN];
-	size_t count;
+	struct seen *seen;
+	size_t count, room;
 	uint32_t refused;
-	uint64_t pipes, sent, queued;
+	uint64_t pipes, sent, queued, enough;
 };
 
-/* Several have the same one. Those of a parent and its children, or of a pair, lie close together: from the end. */
+/* What a socket has sent is charged to it until the other end has read it; who has sent and is closed charges nobody, but the
+ * other end knows how much waits for it. */
+static uint64_t found(const struct search *s)
+{
+	return s->pipes + (s->sent > s->queued ? s->sent : s->queued);
+}
+
+static void search_done(struct search *s)
+{
+	free(s->seen);
+}
+
+static struct seen *place_of(struct seen *table, size_t room, const struct seen *one)
+{
+	size_t at = (size_t)((uint64_t)one->inode * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1);
+	while (table[at].inode && !(table[at].inode == one->inode && table[at].device == one->device))
+		at = (at + 1) & (room - 1);
+	return &table[at];
+}
+
+/* At most half of it is taken. */
+static bool make_room(struct search *s)
+{
+	size_t room = s->room ? s->room * 2 : FIRST_ROOM;
+	if (s->count * 2 < s->room)
+		return true;
+	struct seen *more = room > MOST_ROOM ? NULL : calloc(room, sizeof *more);
+	if (!more)
+		return false;
+	for (size_t i = 0; i < s->room; i++)
+		if (s->seen[i].inode)
+			*place_of(more, room, &s->seen[i]) = s->seen[i];
+	free(s->seen);
+	s->seen = more;
+	s->room = room;
+	return true;
+}
+
+/* Several have the same one. Whoever cannot be remembered counts as often as it is met: a run must not hide a full one behind many
+ * that are empty. */
 static bool is_new(struct search *s, const struct stat *st)
 {
-	for (size_t i = s->count; i-- > 0;)
-		if (s->seen[i].inode == st->st_ino && s->seen[i].device == st->st_dev)
-			return false;
-	if (s->count == MOST_SEEN)
+	const struct seen one = { st->st_dev, st->st_ino };
+	if (!one.inode || !make_room(s))
+		return true;
+	struct seen *place = place_of(s->seen, s->room, &one);
+	if (place->inode)
 		return false;
-	s->seen[s->count].device = st->st_dev;
-	s->seen[s->count++].inode = st->st_ino;
+	*place = one;
+	s->count++;
 	return true;
 }
 
@@ -74,6 +118,8 @@ static void visit(void *data, int dir, pid_t number)
 	struct search *s = data;
 	struct stat st;
 	char name[16];
+	if (found(s) > s->enough)
+		return;
 	snprintf(name, sizeof name, "%d", number);
 	if (fstatat(dir, name, &st, 0) < 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) || !is_new(s, &st))
 		return;
@@ -88,24 +134,20 @@ static void visit(void *data, int dir, pid_t number)
 		add_socket(s, fd);
 }
 
-uint64_t buffers_bytes(const struct tree *t, int proc, uint32_t *refused)
+uint64_t buffers_bytes(const struct tree *t, int proc, uint64_t enough, uint32_t *refused)
 {
-	struct search *s = calloc(1, sizeof *s);
-	for (size_t i = 0; s && i < t->count; i++) {
+	autoclean(search_done) struct search s = { .enough = enough };
+	for (size_t i = 0; i < t->count && found(&s) <= enough; i++) {
 		const struct tree_member *m = &t->members[i];
 		char path[32];
 		autoclean(fd_done) int pidfd = m->pid == t->root || m->threads == 0 ? -1 : (int)syscall(SYS_pidfd_open, m->pid, 0);
-		s->pidfd = pidfd;
+		s.pidfd = pidfd;
 		snprintf(path, sizeof path, "%d/fd", m->pid);
-		int listed = pidfd >= 0 ? proc_each_number(proc, path, visit, s) : 0;
+		int listed = pidfd >= 0 ? proc_each_number(proc, path, visit, &s) : 0;
 		if (listed < 0)
-			note_refused(s, -listed);
+			note_refused(&s, -listed);
 	}
-	if (s && s->refused)
-		*refused = s->refused;
-	/* What a socket has sent is charged to it until the other end has read it; who has sent and is closed charges nobody, but
-	 * the other end knows how much waits for it. */
-	uint64_t bytes = s ? s->pipes + (s->sent > s->queued ? s->sent : s->queued) : 0;
-	free(s);
-	return bytes;
+	if (s.refused)
+		*refused = s.refused;
+	return found(&s);
 }

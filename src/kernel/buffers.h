@@ -6,5 +6,6 @@
 
 struct tree;
 
-/* *refused: errno, why somebody who is there could not be asked; left as it is if all could. */
-uint64_t buffers_bytes(const struct tree *t, int proc, uint32_t *refused);
+/* More than `enough` is not looked for. *refused: errno, why somebody who is there could not be asked; left as it is if all could.
+ */
+uint64_t buffers_bytes(const struct tree *t, int proc, uint64_t enough, uint32_t *refused);

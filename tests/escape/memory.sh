@@ -115,6 +115,42 @@ run "$CORDON" run --json --memory 64M --processes 40 --timeout 20s -- python3 ho
 expect_equal 'spread: 15 processes with 11 descriptors each' memory_limit "$(json "$OUT" killReason)"
 run "$CORDON" run --json --memory 256M --processes 40 --timeout 20s -- python3 hog.py spread 15
 expect_equal 'spread: twin' 0 "$(json "$OUT" exitCode)"
+about 'behind empty ones'
+# More sockets that hold nothing than were once remembered, and only then some that do. Without a control group: those are asked for.
+cat >behind.py <<'P'
+import os, socket, sys, time
+empty, full = int(sys.argv[1]), int(sys.argv[2]) << 20
+keep = []
+for _ in range(3):  # whoever is asked first
+    if os.fork() == 0:
+        keep = [socket.socketpair() for _ in range(empty // 6)]
+        os.write(1, b".")
+        time.sleep(30)
+        os._exit(0)
+time.sleep(0.7)
+if os.fork() == 0:
+    while full > 0:
+        pair = socket.socketpair()
+        keep.append(pair)
+        for s in pair:
+            s.setblocking(False)
+            try:
+                while full > 0: full -= s.send(b"x" * 65536)
+            except BlockingIOError: pass
+        time.sleep(0.002)
+    os.write(1, b"full")
+    time.sleep(1)
+    os._exit(0)
+os.wait()
+P
+chmod a+r behind.py
+behind=()
+! is_root || behind=(unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh)
+run "${behind[@]}" "$CORDON" run --json --memory 96M --files 2100 --processes 20 --timeout 20s -- python3 behind.py 6000 300
+expect_json killReason memory_limit
+expect_equal 'they were there' '...' "$(json "$OUT" stdout)"
+run "${behind[@]}" "$CORDON" run --json --memory 96M --files 2100 --processes 20 --timeout 20s -- python3 behind.py 6000 8
+expect_equal 'twin: goes on' 'null ...full' "$(json "$OUT" killReason) $(json "$OUT" stdout)"
 about 'pipes'
 run "$CORDON" run --memory 128M -- python3 hog.py pipes 2
 expect_out '^HAD [23]$' # the twin
