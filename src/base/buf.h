@@ -34,5 +34,5 @@ void buf_done(struct buf *b);
 
 /* Where the bytes are: the C library's (buf_memory.c), unless a program has functions of these names itself. Then what buf_take()
  * gives is theirs, too. */
-void *buf_memory_resize(void *memory, size_t size);
-void buf_memory_free(void *memory);
+void *buf_memory_resize(void *old, size_t size);
+void buf_memory_free(void *old);

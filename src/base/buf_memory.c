@@ -3,12 +3,12 @@
 
 #include "base/buf.h"
 
-void *buf_memory_resize(void *memory, size_t size)
+void *buf_memory_resize(void *old, size_t size)
 {
-	return realloc(memory, size);
+	return realloc(old, size);
 }
 
-void buf_memory_free(void *memory)
+void buf_memory_free(void *old)
 {
-	free(memory);
+	free(old);
 }
